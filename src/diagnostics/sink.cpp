@@ -1,0 +1,58 @@
+#include "diagnostics/sink.h"
+#include <algorithm>
+#include <numeric>
+
+namespace tang {
+
+Diagnostic& Sink::report(Kind kind, Span span, std::string message) {
+  Severity severity = info(kind).severity;
+  auto listed = [&](const std::vector<Kind>& list) {
+    return std::find(list.begin(), list.end(), kind) != list.end();
+  };
+  if (severity == Severity::warning) {
+    if (policy_.all_off || listed(policy_.disabled)) {
+      scratch_ = Diagnostic{kind, severity, span, std::move(message), {}, {}};
+      return scratch_;
+    }
+    if (policy_.all_errors || listed(policy_.errors)) severity = Severity::error;
+  }
+  if (severity == Severity::error) ++errors_;
+  diagnostics_.push_back(Diagnostic{kind, severity, span, std::move(message), {}, {}});
+  return diagnostics_.back();
+}
+
+namespace {
+
+/// Optimal string alignment distance: insertions, deletions, substitutions and neighbour swaps.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before = std::exchange(last, row);
+  }
+  return last[b.size()];
+}
+
+} // namespace
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+  // Long names make the distance quadratic and no longer say what was meant.
+  if (name.size() > 64) return {};
+  size_t limit = std::max<size_t>(1, name.size() / 3);
+  std::string best;
+  size_t best_distance = limit + 1;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > name.size() + limit || name.size() > candidate.size() + limit) continue;
+    size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) best_distance = distance, best = candidate;
+  }
+  return best;
+}
+
+} // namespace tang
