@@ -23,7 +23,8 @@ inline std::optional<int64_t> checked_mul(int64_t a, int64_t b) {
 /// (language.md, section 5). INT64_MIN / -1 saturates.
 inline int64_t floordiv(int64_t a, int64_t b) {
   if (b == 0) return 0;
-  if (b == -1) return a == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -a;
+  if (b == -1)
+    return a == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -a;
   int64_t q = a / b;
   return (a % b != 0 && (a % b < 0) != (b < 0)) ? q - 1 : q;
 }
@@ -32,6 +33,8 @@ inline int64_t floormod(int64_t a, int64_t b) {
   int64_t r = a % b;
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
-inline int64_t ceildiv(int64_t a, int64_t b) { return -floordiv(-a, b); }
+inline int64_t ceildiv(int64_t a, int64_t b) {
+  return -floordiv(-a, b);
+}
 
 } // namespace tang

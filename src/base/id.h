@@ -8,7 +8,8 @@ namespace tang {
 
 /// A 32-bit index into the store that owns `Tag`s. Ids of different tags do not convert into each
 /// other. A default-constructed id names nothing and tests false.
-template <class Tag> struct Id {
+template <class Tag>
+struct Id {
   static constexpr uint32_t none = 0xffffffffu;
   uint32_t value = none;
 
@@ -20,6 +21,7 @@ template <class Tag> struct Id {
 
 } // namespace tang
 
-template <class Tag> struct std::hash<tang::Id<Tag>> {
+template <class Tag>
+struct std::hash<tang::Id<Tag>> {
   size_t operator()(tang::Id<Tag> id) const noexcept { return id.value * 0x9e3779b97f4a7c15ull; }
 };

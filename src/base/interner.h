@@ -13,11 +13,17 @@ inline void hash_combine(size_t& seed, size_t value) {
 
 /// Owns immutable values of type `T`, named by `IdT` in order of first appearance.
 /// `Hash` and `operator==` decide equality; interning an equal value returns the first one's id.
-template <class T, class IdT, class Hash> class Interner {
+template <class T, class IdT, class Hash>
+class Interner {
 public:
   Interner() : index_(16, HashOf{this}, Equal{this}) {}
-  Interner(const Interner& o) : values_(o.values_), index_(16, HashOf{this}, Equal{this}) { reindex(); }
-  Interner(Interner&& o) noexcept : values_(std::move(o.values_)), index_(16, HashOf{this}, Equal{this}) { reindex(); }
+  Interner(const Interner& o) : values_(o.values_), index_(16, HashOf{this}, Equal{this}) {
+    reindex();
+  }
+  Interner(Interner&& o) noexcept
+      : values_(std::move(o.values_)), index_(16, HashOf{this}, Equal{this}) {
+    reindex();
+  }
   Interner& operator=(Interner o) {
     values_ = std::move(o.values_);
     reindex();

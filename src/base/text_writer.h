@@ -10,7 +10,8 @@ public:
   explicit TextWriter(int width = 2) : width_(width) {}
 
   /// Writes one line at the current indentation; an empty text writes an empty line without spaces.
-  template <class... Args> void line(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
     raw(fmt::format(format, std::forward<Args>(args)...));
   }
   /// One line whose text is not a format string.

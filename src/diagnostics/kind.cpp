@@ -13,9 +13,13 @@ constexpr KindInfo rows[] = {
 
 } // namespace
 
-const KindInfo& info(Kind kind) { return rows[static_cast<size_t>(kind)]; }
+const KindInfo& info(Kind kind) {
+  return rows[static_cast<size_t>(kind)];
+}
 
-KindRange all_kinds() { return {std::begin(rows), std::end(rows)}; }
+KindRange all_kinds() {
+  return {std::begin(rows), std::end(rows)};
+}
 
 std::optional<Kind> kind_of_code(std::string_view code) {
   for (const KindInfo& row : rows)

@@ -19,12 +19,12 @@ enum class Kind : uint16_t {
 
 struct KindInfo {
   Kind kind;
-  std::string_view name;         ///< the enumerator
-  std::string_view code;         ///< "E0301"; never reused
-  Severity severity;             ///< error or warning
+  std::string_view name; ///< the enumerator
+  std::string_view code; ///< "E0301"; never reused
+  Severity severity;     ///< error or warning
   Blame blame;
-  std::string_view flag;         ///< for warnings: the x of -Wx; empty for errors
-  std::string_view explanation;  ///< a few sentences and an example, printed by `tangc explain`
+  std::string_view flag;        ///< for warnings: the x of -Wx; empty for errors
+  std::string_view explanation; ///< a few sentences and an example, printed by `tangc explain`
 };
 
 const KindInfo& info(Kind kind);

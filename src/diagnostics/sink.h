@@ -10,15 +10,15 @@
 namespace tang {
 
 struct Note {
-  Severity severity = Severity::note;  ///< note or help
-  Span span;                           ///< may be empty
+  Severity severity = Severity::note; ///< note or help
+  Span span;                          ///< may be empty
   std::string message;
 };
 
 struct Diagnostic {
   Kind kind;
-  Severity severity;  ///< after -W and -Werror
-  Span span;          ///< may be empty: a diagnostic about no file
+  Severity severity; ///< after -W and -Werror
+  Span span;         ///< may be empty: a diagnostic about no file
   std::string message;
   std::vector<Note> notes;
   /// Text that replaces `span` to mend the fault, where one exists.
@@ -36,10 +36,10 @@ struct Diagnostic {
 
 /// What the -W options decide.
 struct WarningPolicy {
-  bool all_off = false;               ///< -w
-  bool all_errors = false;            ///< -Werror
-  std::vector<Kind> disabled;         ///< -Wno-x
-  std::vector<Kind> errors;           ///< -Werror=x
+  bool all_off = false;       ///< -w
+  bool all_errors = false;    ///< -Werror
+  std::vector<Kind> disabled; ///< -Wno-x
+  std::vector<Kind> errors;   ///< -Werror=x
 };
 
 /// Collects diagnostics in order. A function that fails reports here and returns an empty optional.

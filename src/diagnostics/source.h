@@ -24,14 +24,14 @@ struct Span {
 Span join(Span a, Span b);
 
 struct SourceFile {
-  std::string path;               ///< as named on the command line or by `include`; `<nn>` for the library
+  std::string path; ///< as named on the command line or by `include`; `<nn>` for the library
   std::string text;
-  std::vector<uint32_t> lines;    ///< byte offset of the start of every line
+  std::vector<uint32_t> lines; ///< byte offset of the start of every line
 };
 
 struct LineColumn {
-  uint32_t line = 0;    ///< from 1
-  uint32_t column = 0;  ///< from 1, in bytes
+  uint32_t line = 0;   ///< from 1
+  uint32_t column = 0; ///< from 1, in bytes
 };
 
 /// Owns the text of every file that was read. Files never move.

@@ -1,0 +1,52 @@
+#pragma once
+// Integer expressions as polynomials over atoms: the normal form of view places, extents and
+// bounds.
+//
+//   8*h + d + H*i - 1   is   { {}: -1, {d}: 1, {h}: 8, {H, i}: 1 }
+//
+// An atom is any integer term that is not a sum, product or literal: an index, a dim, a `floordiv`,
+// a `mod`, a gathered read.
+#include "graph/expr.h"
+#include <map>
+
+namespace tang::graph {
+
+class Polynomial {
+public:
+  using Monomial = std::vector<ExprId>; ///< atoms, ascending; empty for the constant
+
+  Polynomial() = default;
+  static Polynomial constant(int64_t value);
+  static Polynomial atom(ExprId id);
+
+  /// Empty when a coefficient leaves 64 bits.
+  std::optional<Polynomial> plus(const Polynomial& o) const;
+  std::optional<Polynomial> minus(const Polynomial& o) const;
+  std::optional<Polynomial> times(const Polynomial& o) const;
+
+  const std::map<Monomial, int64_t>& terms() const { return terms_; }
+  bool is_zero() const { return terms_.empty(); }
+  /// The value when no atom occurs.
+  std::optional<int64_t> as_constant() const;
+  int64_t constant_term() const;
+  /// The polynomial that multiplies `atom` when it occurs only to the first power; and what is
+  /// left.
+  std::optional<std::pair<Polynomial, Polynomial>> split(ExprId atom) const;
+  friend bool operator==(const Polynomial&, const Polynomial&) = default;
+
+private:
+  bool add(const Monomial& monomial, int64_t coefficient);
+  std::map<Monomial, int64_t> terms_;
+};
+
+/// Empty when the term is not an integer or a coefficient overflows. `floordiv` and `mod` by a
+/// positive constant that divides exactly are resolved; others are atoms.
+std::optional<Polynomial> polynomial_of(const ExprStore& store, ExprId id);
+
+/// Builds the term back, in a canonical order (so equal polynomials give equal ids).
+ExprId build(ExprStore& store, const Polynomial& polynomial);
+
+/// The canonical form of an integer term, or the term itself where there is none.
+ExprId canonical(ExprStore& store, ExprId id);
+
+} // namespace tang::graph

@@ -1,0 +1,15 @@
+#pragma once
+#include "graph/graph.h"
+
+namespace tang::graph {
+
+/// The graph as a `.tg` file that reads back in: the same outputs for the same inputs, and the same
+/// graph again after the passes that made it. Reductions with an epilogue print as one equation per
+/// result over a named reduction; tightened bounds print as the filter they came from.
+std::string to_text(const Graph& graph);
+/// One term with the axis names of `node`, for messages, comments and reports.
+std::string to_text(const Graph& graph, const Comprehension& node, ExprId id);
+/// A term over dims only, such as an extent: `2*M*K`.
+std::string to_text(const Graph& graph, ExprId id);
+
+} // namespace tang::graph
