@@ -1,0 +1,148 @@
+#pragma once
+// The kernel level: what a block of threads does, statement by statement (kernel-ir.md).
+//
+// Data tensors are layouts over a memory; the grid and the block are thread tensors whose modes have
+// coordinate variables. Specs say what a group of threads computes; a spec with a body is
+// decomposed, a leaf (Move, Pointwise, Init, Shfl) is something every target prints directly.
+#include "kernel/value.h"
+#include <string>
+#include <variant>
+
+namespace tang::kernel {
+
+enum class Memory : uint8_t { global, shared, registers };
+std::string_view name(Memory memory);
+
+/// A data tensor: name, `shape:stride` layout, element type, memory. Offsets count elements.
+struct Tensor {
+  std::string name;
+  ElemType type = ElemType::f32;  ///< global and shared: storage; registers: f32, f64, i32, i64 or bool
+  Memory memory = Memory::global;
+  std::vector<ValueId> shape;
+  std::vector<ValueId> stride;    ///< row-major where not given otherwise; registers and shared: constants
+  bool written = false;           ///< global only: some store reaches it
+  int align = 16;                 ///< bytes of its first element
+};
+
+/// One element (or the first of a vector) of a tensor.
+struct Ref {
+  TensorId tensor;
+  std::vector<ValueId> coordinates;  ///< one per mode; after `linearize`, one flat offset
+};
+
+struct Stmt;
+using Body = std::vector<Stmt>;
+
+enum class LoopKind : uint8_t {
+  serial,
+  unrolled,  ///< constant bounds; the target unrolls
+  vector     ///< iterations are independent: the target may vectorise
+};
+/// for var = begin; var < end; var += step
+struct For {
+  VarId var;
+  ValueId begin, end, step;
+  LoopKind kind = LoopKind::serial;
+  Body body;
+};
+struct If {
+  ValueId condition;
+  Body then, otherwise;
+};
+/// Pointwise spec on scalars: `var <- value`.
+struct Let {
+  VarId var;
+  ValueId value;
+};
+/// Brings a register or shared tensor into being, uninitialised, to the end of the enclosing body
+/// (shared: of the kernel).
+struct Allocate {
+  TensorId tensor;
+};
+/// Move to a scalar: reads one element, converted to the variable's type. With a predicate, memory
+/// is touched only where it holds; elsewhere the variable is `otherwise`.
+struct Load {
+  VarId var;
+  Ref src;
+  ValueId predicate, otherwise;
+};
+/// Move from a scalar: writes `value` rounded to the tensor's element type where the predicate holds.
+struct Store {
+  Ref dst;
+  ValueId value;
+  ValueId predicate;
+};
+/// Move of `width` neighbouring elements between a register tensor and global or shared memory, with
+/// conversion; the memory side is contiguous and aligned to the vector's bytes. Where the predicate
+/// fails nothing moves (registers keep their value).
+struct Copy {
+  Ref dst, src;
+  int width = 1;
+  ValueId predicate;
+};
+/// Exchange within groups of 32 consecutive threads: `var` is `value` of the thread whose number
+/// within its group is its own XOR `mask`.
+struct Shfl {
+  VarId var;
+  ValueId value;
+  int mask = 0;
+};
+/// All threads of the block meet; shared memory written before is visible after.
+struct Barrier {};
+/// A decomposed spec: outputs <- kind<params>(inputs) { body }. Adds no meaning to its body; text,
+/// comments and reports use it.
+struct Spec {
+  std::string kind;    ///< Move, MatMul, UnaryPointwise, BinaryPointwise, Reduction, Shfl, Init, Allocate, Spec
+  std::string comment; ///< what it computes, in the words of the input
+  std::vector<TensorId> outputs, inputs;
+  Body body;
+};
+
+struct Stmt {
+  std::variant<For, If, Let, Allocate, Load, Store, Copy, Shfl, Barrier, Spec> node;
+};
+
+/// One mode of a thread tensor. Modes are colexicographic: the first varies fastest.
+struct BlockMode {
+  VarId coordinate;
+  ValueId extent;
+};
+struct ThreadMode {
+  VarId coordinate;
+  int extent = 1;
+};
+
+/// A kernel parameter besides tensors: a dim, or the step of a recurrence.
+struct ScalarParam {
+  VarId var;
+};
+
+struct Kernel {
+  std::string name;                  ///< without prefix; unique in its program
+  std::vector<std::string> comment;  ///< what it computes, its schedule, its floor: one line each
+  ValueStore values;
+  std::vector<Tensor> tensors;
+  std::vector<TensorId> params;      ///< global tensors in binding order
+  std::vector<ScalarParam> scalars;  ///< in order
+  std::vector<BlockMode> blocks;     ///< grid; empty = one block
+  std::vector<ThreadMode> threads;   ///< block; the product is a constant; empty = one thread
+  Body body;
+
+  const Tensor& operator[](TensorId id) const { return tensors[id.value]; }
+  TensorId add(Tensor tensor);
+  int thread_count() const;
+};
+
+/// Visits every statement of a body and its nested bodies, outermost first (bodies nest only as deep
+/// as emitters nest them).
+void for_each_stmt(const Body& body, const std::function<void(const Stmt&)>& visit);
+/// Rewrites every value that statements hold.
+void map_values(Body& body, const std::function<ValueId(ValueId)>& map);
+
+/// The `.spec` text of a kernel.
+std::string to_text(const Kernel& kernel);
+
+/// Equal text apart from name and comment: such kernels are emitted once.
+std::string canonical_text(const Kernel& kernel);
+
+} // namespace tang::kernel

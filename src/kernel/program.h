@@ -1,0 +1,76 @@
+#pragma once
+// Everything one target's source file holds: kernels, buffers, and the order of launches.
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+
+namespace tang::kernel {
+
+struct Buffer;
+using BufferId = Id<Buffer>;
+using KernelId = Id<Kernel>;
+
+/// Storage that launches bind: an argument of the call, a part of the workspace, or a constant table
+/// embedded in the source.
+struct Buffer {
+  enum class Kind : uint8_t { argument, workspace, table };
+  Kind kind = Kind::argument;
+  std::string name;
+  ElemType type = ElemType::f32;
+  ValueId elements;          ///< host value; rank 0 is 1 element. Strided arguments: 1 + the largest offset
+  graph::TensorId tensor;    ///< the graph tensor it stores
+  bool written = false;      ///< argument: an output (or an input that an `over` output shares)
+  int align = 16;            ///< bytes
+  uint32_t slot = 0;         ///< workspace: which slot
+};
+
+/// Workspace is a list of slots laid end to end, each aligned to 256 bytes; buffers whose lives do
+/// not overlap share one.
+struct Slot {
+  ValueId bytes;  ///< host value
+};
+
+struct Binding {
+  BufferId buffer;
+  ValueId offset;  ///< host value, elements: constant leading places of `repeat` live here
+};
+
+/// One way to run a step. The launcher takes the first variant whose condition holds.
+struct Variant {
+  KernelId kernel;
+  std::vector<Binding> bindings;   ///< one per Kernel::params
+  std::vector<ValueId> scalars;    ///< one host value per Kernel::scalars
+  std::vector<ValueId> blocks;     ///< host extents, one per Kernel::blocks
+  ValueId condition;               ///< host boolean; empty = always
+};
+struct Dispatch {
+  std::string name;                 ///< for comments and reports
+  std::vector<uint32_t> nodes;      ///< positions in graph.nodes (or in the recurrence's body)
+  std::vector<Variant> variants;    ///< the last has no condition
+  uint32_t plan = 0;                ///< position among the plan's kernels, for the report
+};
+struct Step;
+/// A recurrence: the steps run `extent` times with `var` = 0, 1, ...
+struct Loop {
+  VarId var;      ///< host variable
+  ValueId extent;
+  std::vector<Step> body;
+};
+struct Step {
+  std::variant<Dispatch, Loop> node;
+};
+
+struct Program {
+  std::string name;                       ///< the graph's
+  ValueStore values;                      ///< host values: dims, sizes, conditions
+  std::vector<VarId> dims;                ///< host variables of graph.dims, in order
+  std::vector<Kernel> kernels;
+  std::vector<Buffer> buffers;
+  std::vector<BufferId> arguments;        ///< inputs and params as declared, then outputs as declared
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+};
+
+/// The `.spec` text of a whole program: buffers, kernels, launches.
+std::string to_text(const Program& program);
+
+} // namespace tang::kernel

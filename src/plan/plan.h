@@ -1,0 +1,62 @@
+#pragma once
+// How a graph runs: which nodes share a kernel, in which order, and the schedule fields of each
+// kernel variant. Fields never change the mathematics.
+#include "graph/graph.h"
+
+namespace tang::plan {
+
+/// Emitters are keyed on the shape of a comprehension, never on an operator's name.
+enum class Emitter : uint8_t {
+  point,  ///< one thread per point; reductions and scans run inside the thread
+  row,    ///< nodes over common rows: maps and reductions along one inner axis, one pass
+  tile    ///< a contraction: operands that depend on part of the points, tiled twice
+};
+std::string_view name(Emitter emitter);
+
+struct Fields {
+#define TANG_FIELD(type, name, initial, least, greatest, text) type name = initial;
+#include "plan/fields.def"
+#undef TANG_FIELD
+  friend bool operator==(const Fields&, const Fields&) = default;
+};
+
+/// Something a launcher can test about an extent.
+struct Fact {
+  enum class Kind : uint8_t { divisible, at_most };
+  Kind kind = Kind::divisible;
+  graph::ExprId extent;  ///< integer term over dims
+  int64_t value = 1;
+};
+
+struct Variant {
+  Fields fields;
+  std::vector<Fact> when;  ///< all must hold; empty = always
+};
+
+/// One kernel: some nodes, one emitter, and variants of which the launcher takes the first that fits.
+struct KernelPlan {
+  std::string name;              ///< from the tensor it writes
+  Emitter emitter = Emitter::point;
+  std::vector<uint32_t> nodes;   ///< positions in the node list that the step belongs to, in order
+  std::vector<Variant> variants; ///< the last has no facts
+  std::string reason;            ///< why the selector chose this, one sentence
+};
+
+struct Step;
+/// A recurrence runs its own steps once per time step, in order.
+struct RecurPlan {
+  uint32_t node = 0;
+  std::vector<Step> steps;
+};
+struct Step {
+  std::variant<KernelPlan, RecurPlan> node;
+};
+
+struct Plan {
+  std::vector<Step> steps;
+};
+
+/// The schedule as YAML, one entry per kernel, fields at their default left out.
+std::string to_text(const graph::Graph& graph, const Plan& plan);
+
+} // namespace tang::plan
