@@ -10,30 +10,44 @@ class Prover {
 public:
   explicit Prover(const Graph& graph) : graph_(graph) {}
 
-  /// 0 <= index <= extent-1, and lo/hi where the axis has them.
+  /// 0 <= index <= extent-1, and lo/hi where the axis has them. That the axis has a point at all
+  /// is a fact too, until `rewind`.
   void add_axis(const Axis& axis);
+  void add_axes(const std::vector<Axis>& axes) {
+    for (const Axis& axis : axes) add_axis(axis);
+  }
   /// A boolean term known to be true; conjunctions are split, comparisons of integers become facts,
   /// everything else is ignored.
-  void assume(ExprId condition);
+  void assume(ExprId condition) { assume(condition, true); }
   /// The same for a condition known to be false.
-  void assume_not(ExprId condition);
+  void assume_not(ExprId condition) { assume(condition, false); }
+  void assume(ExprId condition, bool value);
 
   /// Proved for every value that the facts allow; false means "not proved".
   bool nonnegative(const Polynomial& p) const;
   bool less(ExprId a, ExprId b) const;       ///< a < b
   bool less_equal(ExprId a, ExprId b) const; ///< a <= b
-  bool holds(ExprId condition) const;        ///< the condition is proved true
-  bool fails(ExprId condition) const;        ///< the condition is proved false
+  /// 0 <= place < extent
+  bool in_range(ExprId place, ExprId extent) const;
+  bool holds(ExprId condition) const { return decide(condition) == true; }  ///< proved true
+  bool fails(ExprId condition) const { return decide(condition) == false; } ///< proved false
+  /// The value of a boolean term where it is the same for every value that the facts allow.
+  std::optional<bool> decide(ExprId condition) const;
 
   /// An interval that contains every value of an integer term (indices, dims, tensor ranges).
   IntRange range(ExprId id) const;
 
-  /// Number of facts, to come back to with `rewind` when a scope ends.
+  /// Number of facts, to come back to with `rewind` when a scope ends. Axes stay: their indices are
+  /// unique in a node.
   size_t mark() const { return facts_.size(); }
   void rewind(size_t mark) { facts_.resize(mark); }
 
 private:
-  bool nonnegative(const Polynomial& p, int depth) const;
+  friend class Proof; // prove.cpp: one search
+  const Axis* axis_of(IndexId index) const;
+  IntRange range(ExprId id, std::unordered_map<ExprId, IntRange>& known) const;
+  bool holds_comparison(Op op, ExprId a, ExprId b) const;
+
   const Graph& graph_;
   std::vector<Polynomial> facts_; ///< each is >= 0
   std::vector<Axis> axes_;
