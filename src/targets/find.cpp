@@ -15,7 +15,11 @@ std::vector<std::string> names_of(Rows rows) {
 
 std::string unknown(std::string_view what, std::string_view name,
                     const std::vector<std::string>& known) {
-  std::string near = nearest_name(name, known);
+  // Names are lower case: `SM_80` is three letters off, but what was meant is plain.
+  std::string lower(name);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  std::string near = nearest_name(lower, known);
   std::string hint =
       near.empty() ? "`tangc targets` lists them" : fmt::format("did you mean `{}`?", near);
   return fmt::format("unknown {} `{}`; {}", what, name, hint);

@@ -23,7 +23,8 @@ class Converter {
 public:
   Converter(const SourceManager& sources, FileId file) : source_(sources.file(file)), file_(file) {}
 
-  /// The bytes at a mark of yaml-cpp, whose lines and columns count from 0.
+  /// The bytes at a mark of yaml-cpp, whose lines and columns count from 0; without a mark the
+  /// start of the file.
   Span span(YAML::Mark mark, size_t length) const {
     size_t begin = 0;
     if (mark.line >= 0 && mark.column >= 0 && static_cast<size_t>(mark.line) < source_.lines.size())
@@ -36,6 +37,7 @@ public:
   TableValue convert(const YAML::Node& node, int depth) {
     if (depth > max_depth || ++values_ > max_values) throw TooLarge{node.Mark()};
     TableValue value;
+    value.span = span(node.Mark(), 1);
     if (node.IsScalar()) {
       bool quoted = node.Tag() == "!";
       value.shape = quoted ? Shape::quoted : Shape::plain;
@@ -43,11 +45,9 @@ public:
       value.span = span(node.Mark(), value.text.size() + (quoted ? 2 : 0));
     } else if (node.IsSequence()) {
       value.shape = Shape::list;
-      value.span = span(node.Mark(), 1);
       for (const YAML::Node& item : node) value.items.push_back(convert(item, depth + 1));
     } else if (node.IsMap()) {
       value.shape = Shape::mapping;
-      value.span = span(node.Mark(), 1);
       for (const auto& pair : node) value.entries.push_back(entry(pair.first, pair.second, depth));
     }
     return value;
