@@ -2,7 +2,7 @@
 // Scalar values inside kernels and launchers: immutable, interned, typed by machine format.
 //
 // The operations are the graph's (graph/ops.def), so that a scalar op has one row for every level.
-#include "graph/expr.h"
+#include "graph/polynomial.h"
 #include <string>
 
 namespace tang::kernel {
@@ -14,8 +14,12 @@ using graph::Op;
 /// `index_width` pass makes it i32 or i64.
 enum class Type : uint8_t { boolean, i32, i64, index, f32, f64 };
 std::string_view name(Type type);
-inline bool is_real(Type t) { return t == Type::f32 || t == Type::f64; }
-inline bool is_integer(Type t) { return t == Type::i32 || t == Type::i64 || t == Type::index; }
+inline bool is_real(Type t) {
+  return t == Type::f32 || t == Type::f64;
+}
+inline bool is_integer(Type t) {
+  return t == Type::i32 || t == Type::i64 || t == Type::index;
+}
 
 struct Value;
 struct Var;
@@ -30,18 +34,19 @@ enum class Form : uint8_t {
   variable,  ///< `ref` is a VarId: loop index, coordinate, parameter, or a Let/Load result
   element,   ///< `ref` is a TensorId in register memory; operands are its coordinates
   operation, ///< `op` on the operands
-  convert,   ///< the operand as `type`: widening, int to float, float to int (truncate, saturate, NaN to 0)
-  round,     ///< the real operand rounded to the storage format `to` and back to `type`
+  convert, ///< the operand as `type`: widening, int to float, float to int (truncate, saturate, NaN
+           ///< to 0)
+  round,   ///< the real operand rounded to the storage format `to` and back to `type`
 };
 
 struct Value {
   Form form = Form::literal;
-  Op op = Op::add;            ///< operation only
+  Op op = Op::add; ///< operation only
   Type type = Type::index;
-  ElemType to = ElemType::f32;  ///< round only; for integers: saturate to this type
+  ElemType to = ElemType::f32; ///< round only; for integers: saturate to this type
   uint32_t ref = 0;
   int64_t integer = 0;
-  double real = 0;            ///< compared by bits
+  double real = 0; ///< compared by bits
   std::vector<ValueId> operands;
   friend bool operator==(const Value& a, const Value& b);
 };
@@ -73,7 +78,7 @@ public:
   ValueId real(double value, Type type);
   ValueId element(TensorId tensor, Type type, std::span<const ValueId> coordinates);
   ValueId unary(Op op, ValueId a);
-  ValueId binary(Op op, ValueId a, ValueId b);  ///< operands of one type
+  ValueId binary(Op op, ValueId a, ValueId b); ///< operands of one type
   ValueId select(ValueId condition, ValueId a, ValueId b);
   ValueId convert(Type to, ValueId a);
   ValueId round(ElemType to, ValueId a);
@@ -85,7 +90,7 @@ public:
   ValueId mul(ValueId a, ValueId b) { return binary(Op::mul, a, b); }
   ValueId ceildiv(ValueId a, int64_t b);
   ValueId less(ValueId a, ValueId b) { return binary(Op::lt, a, b); }
-  ValueId both(ValueId a, ValueId b);  ///< logical and; an empty id is "true"
+  ValueId both(ValueId a, ValueId b); ///< logical and; an empty id is "true"
 
   std::optional<int64_t> as_integer(ValueId id) const;
   std::optional<bool> as_boolean(ValueId id) const;
@@ -94,10 +99,20 @@ public:
 
 private:
   ValueId intern(Value value);
+  ValueId operation(Op op, Type type, std::initializer_list<ValueId> operands);
+  ValueId sum(const graph::Polynomial& form);
+  ValueId product(const graph::Polynomial::Monomial& atoms);
+  ValueId divide(Op op, ValueId a, ValueId b);
+  ValueId compare(Op op, ValueId a, ValueId b);
+  ValueId extremum(Op op, ValueId a, ValueId b);
+  ValueId connective(Op op, ValueId a, ValueId b);
+  ValueId integer_arithmetic(Op op, ValueId a, ValueId b);
+  ValueId real_arithmetic(Op op, ValueId a, ValueId b);
   struct Hash {
     size_t operator()(const Value& v) const;
   };
   Interner<Value, ValueId, Hash> values_;
+  std::vector<graph::IntRange> ranges_; ///< one per value, known when it is made
   std::vector<Var> vars_;
 };
 

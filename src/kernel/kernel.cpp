@@ -1,0 +1,68 @@
+#include "kernel/kernel.h"
+#include "base/check.h"
+
+namespace tang::kernel {
+
+std::string_view name(Memory memory) {
+  switch (memory) {
+  case Memory::global: return "global";
+  case Memory::shared: return "shared";
+  case Memory::registers: return "register";
+  }
+  return "";
+}
+
+TensorId Kernel::add(Tensor tensor) {
+  tensors.push_back(std::move(tensor));
+  return TensorId(static_cast<uint32_t>(tensors.size() - 1));
+}
+
+int Kernel::thread_count() const {
+  int64_t count = 1;
+  for (const ThreadMode& mode : threads) count *= mode.extent;
+  TANG_CHECK(count >= 1 && count <= 1 << 16, "{} threads in a block of `{}`", count, name);
+  return static_cast<int>(count);
+}
+
+void for_each_stmt(const Body& body, const std::function<void(const Stmt&)>& visit) {
+  for (const Stmt& stmt : body) {
+    visit(stmt);
+    std::visit(Overload{[&](const For& s) { for_each_stmt(s.body, visit); },
+                        [&](const If& s) {
+                          for_each_stmt(s.then, visit);
+                          for_each_stmt(s.otherwise, visit);
+                        },
+                        [&](const Spec& s) { for_each_stmt(s.body, visit); }, [](const Let&) {},
+                        [](const Allocate&) {}, [](const Load&) {}, [](const Store&) {},
+                        [](const Copy&) {}, [](const Shfl&) {}, [](const Barrier&) {}},
+               stmt.node);
+  }
+}
+
+void map_values(Body& body, const std::function<ValueId(ValueId)>& map) {
+  auto value = [&](ValueId& id) {
+    if (id) id = map(id);
+  };
+  auto ref = [&](Ref& r) {
+    for (ValueId& coordinate : r.coordinates) value(coordinate);
+  };
+  for (Stmt& stmt : body)
+    std::visit(Overload{[&](For& s) {
+                          value(s.begin), value(s.end), value(s.step);
+                          map_values(s.body, map);
+                        },
+                        [&](If& s) {
+                          value(s.condition);
+                          map_values(s.then, map);
+                          map_values(s.otherwise, map);
+                        },
+                        [&](Let& s) { value(s.value); }, [](Allocate&) {},
+                        [&](Load& s) { ref(s.src), value(s.predicate), value(s.otherwise); },
+                        [&](Store& s) { ref(s.dst), value(s.value), value(s.predicate); },
+                        [&](Copy& s) { ref(s.dst), ref(s.src), value(s.predicate); },
+                        [&](Shfl& s) { value(s.value); }, [](Barrier&) {},
+                        [&](Spec& s) { map_values(s.body, map); }},
+               stmt.node);
+}
+
+} // namespace tang::kernel
