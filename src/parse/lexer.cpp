@@ -113,7 +113,9 @@ private:
     out_.tokens.push_back({kind, static_cast<uint32_t>(at_), static_cast<uint32_t>(end)});
     at_ = end;
   }
-  bool starts(std::string_view s) const { return text_.compare(at_, s.size(), s) == 0; }
+  bool starts(std::string_view s) const {
+    return text_[at_] == s[0] && text_.compare(at_, s.size(), s) == 0;
+  }
 
   void report_bad_byte(size_t at) {
     uint8_t byte = static_cast<uint8_t>(text_[at]);

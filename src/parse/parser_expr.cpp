@@ -169,13 +169,20 @@ ExprId Parser::parenthesised() {
   return inner;
 }
 
+/// `scan` is not reserved: it is one only before `name[`.
+bool Parser::at_scan() {
+  if (!at_word("scan") || following().kind != TokenKind::name) return false;
+  size_t index = static_cast<size_t>(&following() - tokens_.data());
+  return index == pos_ + 1 && tokens_[index + 1].kind == TokenKind::left_bracket;
+}
+
 /// What starts with a name: a scan, a field, a call, a read or an application, or the name alone.
 ExprId Parser::named() {
   Token t = current();
   std::string_view text = text_of_token(t);
   const Token& next = following();
-  bool adjacent = next.kind != TokenKind::newline && pos_ + 1 == size_t(&next - tokens_.data());
-  if (text == "scan" && next.kind == TokenKind::name && adjacent) {
+  bool adjacent = static_cast<size_t>(&next - tokens_.data()) == pos_ + 1;
+  if (at_scan()) {
     advance();
     return bracketed(true, t.begin);
   }
@@ -276,6 +283,10 @@ ExprId Parser::bracketed(bool is_scan, uint32_t begin) {
   return make(begin, std::move(apply));
 }
 
+bool Parser::at_modifier() {
+  return at_word("exclusive") || at_word("desc");
+}
+
 bool Parser::at_loc() {
   if (!at_word("loc") || following().kind != TokenKind::left_paren) return false;
   size_t paren = static_cast<size_t>(&following() - tokens_.data());
@@ -284,8 +295,12 @@ bool Parser::at_loc() {
 
 /// True when `name[...]` is followed, on its line, by what only an operand can be.
 bool Parser::at_operand_start() {
+  // There `where` begins the filter of the brackets, `exclusive` and `desc` belong to their index.
+  bool directly_in_brackets =
+      !open_.empty() && tokens_[open_.back()].kind == TokenKind::left_bracket;
   switch (current().kind) {
-  case TokenKind::name: return on_same_line_as_previous() && !at_loc();
+  case TokenKind::name:
+    return on_same_line_as_previous() && !at_loc() && !(directly_in_brackets && at_modifier());
   case TokenKind::integer:
   case TokenKind::real:
   case TokenKind::kw_inf:
@@ -293,10 +308,9 @@ bool Parser::at_operand_start() {
   case TokenKind::kw_true:
   case TokenKind::kw_false:
   case TokenKind::left_paren: return on_same_line_as_previous();
-  // Directly inside brackets `where` begins their filter.
   case TokenKind::kw_where:
     return on_same_line_as_previous() && following().kind == TokenKind::left_paren &&
-           (open_.empty() || tokens_[open_.back()].kind != TokenKind::left_bracket);
+           !directly_in_brackets;
   default: return false;
   }
 }
@@ -334,8 +348,7 @@ Parser::Item Parser::bracket_item(Brackets& in) {
     default: return false;
     }
   };
-  if (!at(TokenKind::name) || at_reduction() || !ends_name(following()) ||
-      (at_word("scan") && following().kind == TokenKind::name)) {
+  if (!at(TokenKind::name) || at_reduction() || at_scan() || !ends_name(following())) {
     item.place = expression();
     return item;
   }

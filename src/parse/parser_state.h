@@ -81,6 +81,8 @@ private:
   bool at_reduction();
   bool at_operand_start();
   bool at_loc();
+  bool at_scan();
+  bool at_modifier();
   ExprId make(uint32_t begin, ExprForm form);
   /// The place of an expression, parentheses included.
   Span whole(ExprId id) const;
