@@ -76,20 +76,20 @@ def rope(dims, source):
 
 def paged_kv(dims, source):
     """Sequence by sequence, key by key; the last sequence is empty and one page number lies outside the pool."""
-    b, s, pages, r, kv, g = (dims[n] for n in ("B", "S", "P", "R", "KV", "G"))
-    d = 64
+    b, pages, r, kv, g = (dims[n] for n in ("B", "P", "R", "KV", "G"))
+    s, d = 16 * r, 64
     q = source.coarse((b, kv, g, d), limit=1, step=1 / 8)
     k = source.coarse((pages, 16, kv, d), limit=1, step=1 / 8)
     v = source.coarse((pages, 16, kv, d), limit=1, step=1 / 8)
     table = source.integers(0, pages - 1, (b, r))
     length = source.integers(1, s, (b,))
-    length[0], length[-1] = s, 0
+    length[0], length[-1] = s - 3, 0
     table[0, 0] = pages
     o = np.zeros((b, kv, g, d))
     for n in range(b):
         keys, values = np.zeros((length[n], kv, d)), np.zeros((length[n], kv, d))
         for j in range(length[n]):
-            page = table[n, j // 16] if j // 16 < r else -1
+            page = table[n, j // 16]
             if 0 <= page < pages:
                 keys[j], values[j] = k[page, j % 16], v[page, j % 16]
         if length[n]:

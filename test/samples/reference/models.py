@@ -60,7 +60,7 @@ def transformer_36(dims, source):
 def moe(dims, source):
     """Two experts tie for every token by construction: their columns of the router are equal. All logits are exact in
     f32 in any order of summation, so the choice is determined: the lower number first."""
-    t, e, f, hb, k = dims["T"], dims["E"], dims["F"], 8, 2
+    t, e, f, hb, k = dims["T"], dims["E"], dims["F"], dims["HB"], 2
     h = 128 * hb
     x, wr = source.coarse((t, h)), source.coarse((h, e))
     wr[:, 3] = wr[:, 1]
