@@ -43,10 +43,11 @@ struct Variant {
   ValueId condition;               ///< host boolean; empty = always
 };
 struct Dispatch {
+  static constexpr uint32_t no_plan = 0xffffffffu;
   std::string name;                 ///< for comments and reports
   std::vector<uint32_t> nodes;      ///< positions in graph.nodes (or in the recurrence's body)
   std::vector<Variant> variants;    ///< the last has no condition
-  uint32_t plan = 0;                ///< position among the plan's kernels, for the report
+  uint32_t plan = no_plan;          ///< position among the plan's kernels in order, or none for a recurrence's copies
 };
 struct Step;
 /// A recurrence: the steps run `extent` times with `var` = 0, 1, ...
@@ -68,6 +69,7 @@ struct Program {
   std::vector<BufferId> arguments;        ///< inputs and params as declared, then outputs as declared
   std::vector<Slot> slots;
   std::vector<Step> steps;
+  int64_t max_blocks = 0;                 ///< the launcher refuses a grid with more; 0 = no limit
 };
 
 /// The `.spec` text of a whole program: buffers, kernels, launches.

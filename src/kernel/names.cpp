@@ -1,0 +1,18 @@
+#include "kernel/names.h"
+#include <cctype>
+
+namespace tang::kernel {
+
+const std::string& ChosenNames::of(std::unordered_map<uint32_t, std::string>& known, uint32_t id,
+                                   const std::string& wish) {
+  auto [at, inserted] = known.try_emplace(id);
+  if (!inserted) return at->second;
+  std::string base;
+  for (char c : wish) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = "_" + base;
+  std::string name = base;
+  for (int n = 2; !taken_.insert(name).second; ++n) name = base + "_" + std::to_string(n);
+  return at->second = name;
+}
+
+} // namespace tang::kernel

@@ -1,0 +1,124 @@
+// The `.spec` text of a program: dims, buffers, launches, then its kernels.
+#include "base/check.h"
+#include "base/text_writer.h"
+#include "kernel/names.h"
+#include "kernel/program.h"
+#include "kernel/value_text.h"
+
+namespace tang::kernel {
+namespace {
+
+class ProgramWriter {
+public:
+  explicit ProgramWriter(const Program& program)
+      : program_(program), names_{[this](VarId id) { return variable(id); },
+                                  [](TensorId) { return std::string("?"); }} {}
+
+  std::string text() {
+    out_.line("program {} {{", program_.name);
+    out_.indent();
+    for (VarId dim : program_.dims) dimension(dim);
+    for (size_t i = 0; i < program_.slots.size(); ++i)
+      out_.line("slot {}: {} bytes", i, text(program_.slots[i].bytes));
+    for (size_t i = 0; i < program_.buffers.size(); ++i) buffer(static_cast<uint32_t>(i));
+    std::string arguments;
+    for (BufferId id : program_.arguments)
+      arguments += (arguments.empty() ? "" : ", ") + buffer_name(id);
+    out_.line("arguments ({})", arguments);
+    if (program_.max_blocks) out_.line("max_blocks {}", program_.max_blocks);
+    steps(program_.steps);
+    out_.dedent();
+    out_.raw("}");
+    for (const Kernel& kernel : program_.kernels) {
+      out_.blank();
+      std::string body = to_text(kernel);
+      body.pop_back(); // the line end that `raw` adds
+      out_.raw(body);
+    }
+    return out_.take();
+  }
+
+private:
+  std::string variable(VarId id) { return chosen_.of(vars_, id.value, program_.values[id].name); }
+  std::string buffer_name(BufferId id) {
+    return buffer_names_.of(buffers_, id.value, program_.buffers[id.value].name);
+  }
+  std::string text(ValueId id) {
+    return texts_of(program_.values, {&id, 1}, names_, [this](Type type, const std::string& text) {
+      std::string name = fmt::format("${}", ++temporaries_);
+      out_.line("{}: {} = {}", name, kernel::name(type), text);
+      return name;
+    })[0];
+  }
+  std::string list(std::span<const ValueId> ids) {
+    std::string joined;
+    for (ValueId id : ids) joined += (joined.empty() ? "" : ", ") + text(id);
+    return joined;
+  }
+
+  void dimension(VarId id) {
+    const Var& var = program_.values[id];
+    out_.line("dim {} in {}..{}", variable(id), var.lo ? std::to_string(*var.lo) : "",
+              var.hi ? std::to_string(*var.hi) : "");
+  }
+
+  void buffer(uint32_t i) {
+    const Buffer& b = program_.buffers[i];
+    std::string_view kind = b.kind == Buffer::Kind::argument    ? "argument"
+                            : b.kind == Buffer::Kind::workspace ? "workspace"
+                                                                : "table";
+    std::string slot = b.kind == Buffer::Kind::workspace ? fmt::format(" in slot {}", b.slot) : "";
+    std::string elements = text(b.elements);
+    out_.line("buffer {}: {} {} ({}){}{}{}", buffer_name(BufferId(i)), kind,
+              graph::info(b.type).name, elements, slot,
+              b.align != 16 ? fmt::format(" align {}", b.align) : "", b.written ? " written" : "");
+  }
+
+  void steps(const std::vector<Step>& steps) {
+    for (const Step& step : steps)
+      std::visit(Overload{[this](const Dispatch& d) { dispatch(d); },
+                          [this](const Loop& l) {
+                            out_.line("loop {} in 0 .. {} {{", variable(l.var), text(l.extent));
+                            out_.indent();
+                            this->steps(l.body);
+                            out_.dedent();
+                            out_.raw("}");
+                          }},
+                 step.node);
+  }
+
+  void dispatch(const Dispatch& d) {
+    out_.line("launch {} {{", d.name);
+    out_.indent();
+    for (const Variant& v : d.variants) {
+      std::string bound;
+      for (const Binding& b : v.bindings) {
+        std::string offset = b.offset ? text(b.offset) : "0";
+        bound += (bound.empty() ? "" : ", ") + buffer_name(b.buffer);
+        if (offset != "0") bound += "[" + offset + "]";
+      }
+      std::string scalars = list(v.scalars), blocks = list(v.blocks);
+      std::string condition = v.condition ? " if " + text(v.condition) : "";
+      out_.line("{}({}{}){}{}", program_.kernels[v.kernel.value].name, bound,
+                scalars.empty() ? "" : "; " + scalars,
+                blocks.empty() ? "" : " blocks (" + blocks + ")", condition);
+    }
+    out_.dedent();
+    out_.raw("}");
+  }
+
+  const Program& program_;
+  ValueNames names_;
+  TextWriter out_;
+  ChosenNames chosen_, buffer_names_;
+  std::unordered_map<uint32_t, std::string> vars_, buffers_;
+  int temporaries_ = 0;
+};
+
+} // namespace
+
+std::string to_text(const Program& program) {
+  return ProgramWriter(program).text();
+}
+
+} // namespace tang::kernel

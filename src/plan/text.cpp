@@ -1,0 +1,105 @@
+#include "graph/text.h"
+#include "base/check.h"
+#include "base/text_writer.h"
+#include "plan/plan.h"
+
+namespace tang::plan {
+
+std::string_view name(Emitter emitter) {
+  switch (emitter) {
+  case Emitter::point: return "point";
+  case Emitter::row: return "row";
+  case Emitter::tile: return "tile";
+  }
+  return "";
+}
+
+namespace {
+
+/// A YAML scalar in double quotes.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+/// `vector: 4, threads: 128`, fields at their default left out.
+std::string text_of(const Fields& fields) {
+  std::string text;
+  const Fields initial;
+  auto field = [&](std::string_view name, const auto& value, const auto& usual) {
+    if (value != usual) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value);
+  };
+#define TANG_FIELD(type, name, initial_value, least, greatest, words)                              \
+  field(#name, fields.name, initial.name);
+#include "plan/fields.def"
+#undef TANG_FIELD
+  return "{" + text + "}";
+}
+
+std::string text_of(const graph::Graph& graph, const Fact& fact) {
+  std::string extent = graph::to_text(graph, fact.extent);
+  switch (fact.kind) {
+  case Fact::Kind::divisible: return fmt::format("({}) % {} == 0", extent, fact.value);
+  case Fact::Kind::at_most: return fmt::format("{} <= {}", extent, fact.value);
+  }
+  return "";
+}
+
+class PlanWriter {
+public:
+  explicit PlanWriter(const graph::Graph& graph) : graph_(graph) {}
+
+  void steps(const std::vector<Step>& steps) {
+    for (const Step& step : steps)
+      std::visit(Overload{[this](const KernelPlan& k) { kernel(k); },
+                          [this](const RecurPlan& r) {
+                            out_.line("- recur: {}", r.node);
+                            out_.raw("  steps:");
+                            out_.indent();
+                            this->steps(r.steps);
+                            out_.dedent();
+                          }},
+                 step.node);
+  }
+  void head() {
+    out_.line("graph: {}", quoted(graph_.name));
+    out_.raw("steps:");
+  }
+  std::string take() { return out_.take(); }
+
+private:
+  void kernel(const KernelPlan& k) {
+    out_.line("- kernel: {}", quoted(k.name));
+    out_.line("  emitter: {}", name(k.emitter));
+    std::string nodes;
+    for (uint32_t node : k.nodes) nodes += fmt::format("{}{}", nodes.empty() ? "" : ", ", node);
+    out_.line("  nodes: [{}]", nodes);
+    if (!k.reason.empty()) out_.line("  reason: {}", quoted(k.reason));
+    out_.raw("  variants:");
+    for (const Variant& variant : k.variants) {
+      out_.line("  - fields: {}", text_of(variant.fields));
+      std::string facts;
+      for (const Fact& fact : variant.when)
+        facts += (facts.empty() ? "" : ", ") + quoted(text_of(graph_, fact));
+      if (!facts.empty()) out_.line("    when: [{}]", facts);
+    }
+  }
+
+  const graph::Graph& graph_;
+  TextWriter out_;
+};
+
+} // namespace
+
+std::string to_text(const graph::Graph& graph, const Plan& plan) {
+  PlanWriter writer(graph);
+  writer.head();
+  writer.steps(plan.steps);
+  return writer.take();
+}
+
+} // namespace tang::plan
