@@ -88,7 +88,7 @@ std::vector<Row> rows_of(const TargetSpec& spec) {
 }
 
 std::string text_of(const RowValue& value) {
-  return std::visit(Overload{[](std::monostate) { return std::string("unknown"); },
+  return std::visit(Overload{[](std::monostate) { return std::string("-"); },
                              [](bool v) { return std::string(v ? "yes" : "no"); },
                              [](int64_t v) { return fmt::format("{}", v); },
                              [](double v) { return fmt::format("{}", v); },

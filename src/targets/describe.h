@@ -20,7 +20,7 @@ struct Row {
 };
 std::vector<Row> rows_of(const TargetSpec& spec);
 
-/// The value as text: numbers in their shortest form, nothing as `unknown`.
+/// The value as text: numbers in their shortest form, nothing as `-`.
 std::string text_of(const RowValue& value);
 
 /// What `tangc targets` prints: every target and device, one a line.

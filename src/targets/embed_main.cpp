@@ -2,6 +2,7 @@
 // that the compiler proper never reads YAML.
 //
 //   tangc_embed OUTPUT INDEX TARGET.yaml... -- DEVICE.yaml... -- SPEC...
+#include "diagnostics/render.h"
 #include "targets/embed_print.h"
 #include "targets/load.h"
 #include <algorithm>
@@ -31,12 +32,9 @@ struct Input {
   FileId read(const std::string& path) { return sources.add(path, slurp(path)); }
 
   int status() const {
-    for (const Diagnostic& d : sink.diagnostics()) {
-      LineColumn at = sources.position(d.span.file, d.span.begin);
-      fmt::print(stderr, "{}:{}:{}: error: {} [{}]\n", sources.file(d.span.file).path, at.line,
-                 at.column, d.message, info(d.kind).code);
-      for (const Note& note : d.notes) fmt::print(stderr, "  {}\n", note.message);
-    }
+    RenderOptions options;
+    options.tool = "tangc_embed";
+    fmt::print(stderr, "{}", render_all(sink.diagnostics(), sources, options));
     return sink.ok() && readable ? 0 : 1;
   }
 };

@@ -140,7 +140,7 @@ TEST_CASE("rows hold typed values", "[tables]") {
       std::holds_alternative<std::monostate>(row("roofs", "shared_bytes_per_s.achievable").value));
   CHECK(std::get<std::string>(row("hierarchy", "grid").value) == "hardware");
   CHECK(text_of(RowValue(4.8e12)) == "4800000000000");
-  CHECK(text_of(RowValue()) == "unknown");
+  CHECK(text_of(RowValue()) == "-");
 }
 
 TEST_CASE("a processor has one thread a block and loops over blocks", "[tables]") {
