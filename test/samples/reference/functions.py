@@ -102,12 +102,13 @@ def nn_rows(dims, source):
         r = x[i, :k]
         biased = r.var() if k else np.nan
         unbiased = r.var(ddof=1) if k > 1 else np.nan
+        # Of nothing, Welford's mean is its identity 0; with infinities it is NaN, as their difference is.
         for name, value in (
                 ("mean", r.mean() if k else np.nan), ("var", biased), ("std", np.sqrt(biased)),
                 ("var_unbiased", unbiased), ("std_unbiased", np.sqrt(unbiased)), ("norm1", np.abs(r).sum()),
                 ("norm2", np.sqrt((r * r).sum())), ("absmax", np.abs(r).max(initial=-np.inf)),
                 ("absmin", np.abs(r).min(initial=np.inf)), ("logsumexp", logsumexp(r)), ("lse", logsumexp(r)),
-                ("welford_mean", r.mean() if k else 0), ("welford_var", biased)):
+                ("welford_mean", (r.mean() if np.isfinite(r).all() else np.nan) if k else 0), ("welford_var", biased)):
             scalars[name][i] = value
         if k:
             keeping["softmax"][i, :k] = softmax(r)
