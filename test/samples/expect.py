@@ -49,7 +49,10 @@ def evaluate(case):
 
 def show(case):
     inputs, outputs = evaluate(case)
-    describe = lambda tensors: [{"name": n, "format": t.format, "shape": list(np.shape(t.value))} for n, t in tensors.items()]
+
+    def describe(tensors):
+        return [{"name": n, "format": t.format, "shape": list(np.shape(t.value))} for n, t in tensors.items()]
+
     print(json.dumps({**case, "inputs": describe(inputs), "outputs": describe(outputs)}))
 
 

@@ -109,7 +109,8 @@ def kv_append(dims, source):
     for n in range(b):
         if 0 <= at[n] < s:
             grown[n, at[n]] = k[n]
-    return {"cache": Input("bf16", cache), "k": Input("bf16", k), "at": Input("i32", at)}, {"grown": Output("bf16", grown)}
+    inputs = {"cache": Input("bf16", cache), "k": Input("bf16", k), "at": Input("i32", at)}
+    return inputs, {"grown": Output("bf16", grown)}
 
 
 TABLE = {"attention": attention, "sliding_window": sliding_window, "alibi": alibi, "gqa_causal": gqa_causal,

@@ -25,7 +25,8 @@ def elementwise_chain(dims, source):
     scale, shift = source.coarse(shape[1:]), source.coarse(shape[1:])
     if g.size:
         g.flat[0], g.flat[-1] = 200, -200       # where exp overflows in f32
-    return ({"x": Input("bf16", x), "g": Input("bf16", g), "scale": Input("bf16", scale), "shift": Input("bf16", shift)},
+    given = {"x": x, "g": g, "scale": scale, "shift": shift}
+    return ({name: Input("bf16", value) for name, value in given.items()},
             {"y": Output("bf16", x + silu(x * scale + shift) * sigmoid(g))})
 
 

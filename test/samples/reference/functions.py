@@ -66,7 +66,8 @@ def nn_activations(dims, source):
     selu_scale, selu_alpha = 1.0507009873554804934, 1.6732632423543772848
     rows = {
         "relu": relu(x), "relu6": np.clip(x, 0, 6), "leaky_relu": np.where(x > 0, x, 0.1 * x), "sigmoid": sigmoid(x),
-        "softplus": softplus(x), "log_sigmoid": -softplus(-x), "gelu": gelu, "gelu_tanh": 0.5 * x * (1 + np.tanh(inner)),
+        "softplus": softplus(x), "log_sigmoid": -softplus(-x), "gelu": gelu,
+        "gelu_tanh": 0.5 * x * (1 + np.tanh(inner)),
         "quick_gelu": x * sigmoid(1.702 * x), "silu": silu(x), "swish": silu(x), "mish": x * np.tanh(softplus(x)),
         "elu": elu, "selu": selu_scale * np.where(x > 0, x, selu_alpha * np.expm1(x)),
         "celu": np.where(x > 0, x, 2 * np.expm1(x / 2)), "hardsigmoid": np.clip((x + 3) / 6, 0, 1),

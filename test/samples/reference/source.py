@@ -103,5 +103,6 @@ def compare(expected, got):
     worst = tuple(int(i) for i in np.unravel_index(np.argmax(error), error.shape))
     text = f"largest error {error[worst]:.3g} of {scale:.6g}"
     if error[worst] > TOLERANCE[expected.format]:
-        return False, f"{text}, allowed {TOLERANCE[expected.format]:.3g}; at {worst}: {got[worst]}, expected {want[worst]}"
+        allowed = TOLERANCE[expected.format]
+        return False, f"{text}, allowed {allowed:.3g}; at {worst}: {got[worst]}, expected {want[worst]}"
     return True, text
