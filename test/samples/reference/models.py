@@ -15,9 +15,14 @@ def block_params(dims, source, layers):
     """The parameters of a block with a leading dim of `layers`."""
     c, f, kv, g, d, n = dims["C"], dims["F"], dims["KV"], dims["G"], 128, layers
     return {
-        "n1": source.coarse((n, c)), "wq": weights(source, (n, c, kv, g, d), c),
-        "wk": weights(source, (n, c, kv, d), c), "wv": weights(source, (n, c, kv, d), c), "wo": weights(source, (n, kv, g, d, c), kv * g * d),
-        "n2": source.coarse((n, c)), "wg": weights(source, (n, c, f), c), "wu": weights(source, (n, c, f), c),
+        "n1": source.coarse((n, c)),
+        "wq": weights(source, (n, c, kv, g, d), c),
+        "wk": weights(source, (n, c, kv, d), c),
+        "wv": weights(source, (n, c, kv, d), c),
+        "wo": weights(source, (n, kv, g, d, c), kv * g * d),
+        "n2": source.coarse((n, c)),
+        "wg": weights(source, (n, c, f), c),
+        "wu": weights(source, (n, c, f), c),
         "wd": weights(source, (n, f, c), f),
     }
 
