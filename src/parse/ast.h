@@ -194,6 +194,7 @@ struct Const {
   /// brackets. The lists are rectangular, so `values.size()` is their product. A flat list may give
   /// a table of any rank in row-major order.
   std::vector<uint32_t> extents;
+  Span brackets; ///< of the outermost list; empty without one. Layout only.
 };
 /// `let a = value`, also inside a def body
 struct Let {
@@ -223,6 +224,7 @@ struct Monoid {
   Name first;  ///< the earlier part
   Name second; ///< the later part
   std::vector<ExprId> combine;
+  Span parens; ///< around `combine`. Layout only.
 };
 /// `include "file.tg"` or `include <nn>`
 struct Include {

@@ -114,7 +114,7 @@ private:
       if (i > 0) word(", ");
       table(c, level + 1, next);
     }
-    out_.close("]");
+    out_.close("]", level == 0 ? last_byte(c.brackets) : Span{});
   }
   void print(const Let& l) {
     word("let "), name(l.name), word(" = ");
@@ -161,7 +161,9 @@ private:
     });
     word(" "), out_.open("("), name(m.first), word(", "), name(m.second), out_.close(")");
     word(" -> ");
-    list_in('(', m.combine, ')', [&](ExprId id) { expr(id); });
+    out_.open("(");
+    list(m.combine, [&](ExprId id) { expr(id); });
+    out_.close(")", last_byte(m.parens));
   }
   void print(const Include& i) {
     word("include ");

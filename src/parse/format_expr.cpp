@@ -94,7 +94,6 @@ private:
     }
   }
   static Span first_byte(Span s) { return s ? Span{s.file, s.begin, s.begin + 1} : s; }
-  static Span last_byte(Span s) { return s ? Span{s.file, s.end - 1, s.end} : s; }
 
   /// Whether a `*` behind `id` would be taken into a reduction at its end.
   bool ends_with_reduction(ExprId id) const {

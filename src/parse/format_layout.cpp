@@ -50,6 +50,7 @@ void Layout::trailing_or_own(const Comment& c, int extra) {
   } else {
     strip_trailing_blanks(line_.text);
     line_.text += "  ";
+    line_.comment = line_.text.size();
   }
   line_.text += text;
   line_.has_comment = true;
@@ -136,20 +137,36 @@ void Layout::align(int group) {
   line_.group = group;
 }
 
+/// Pads the columns of neighbouring lines of one group to the widest of them.
 void Layout::pad_groups() {
   for (size_t begin = 0; begin < lines_.size();) {
     size_t end = begin, widest = 0;
     for (; end < lines_.size() && lines_[end].group == lines_[begin].group; ++end)
       widest = std::max(widest, lines_[end].column);
+    for (; begin < end; ++begin) {
+      Line& line = lines_[begin];
+      if (line.group == 0) continue;
+      line.text.insert(line.column, widest - line.column, ' ');
+      if (line.comment != 0) line.comment += widest - line.column;
+    }
+  }
+}
+
+/// Neighbouring lines that end with a comment have them in one column.
+void Layout::pad_comments() {
+  for (size_t begin = 0; begin < lines_.size(); ++begin) {
+    size_t end = begin, widest = 0;
+    for (; end < lines_.size() && lines_[end].comment != 0; ++end)
+      widest = std::max(widest, lines_[end].comment);
     for (; begin < end; ++begin)
-      if (lines_[begin].group != 0)
-        lines_[begin].text.insert(lines_[begin].column, widest - lines_[begin].column, ' ');
+      lines_[begin].text.insert(lines_[begin].comment, widest - lines_[begin].comment, ' ');
   }
 }
 
 std::string Layout::take() {
   comments_before(static_cast<uint32_t>(text_.size()));
   pad_groups();
+  pad_comments();
   std::string all;
   for (const Line& line : lines_) all.append(line.text).append(1, '\n');
   return all;

@@ -8,6 +8,11 @@
 
 namespace tang::parse {
 
+/// The closing bracket of a bracketed text, or no place.
+inline Span last_byte(Span s) {
+  return s ? Span{s.file, s.end - 1, s.end} : s;
+}
+
 /// Takes the words of the canonical text in order, each with its place in the source where it has
 /// one, and puts comments, blank lines and breaks between them as the source had them.
 class Layout {
@@ -41,6 +46,7 @@ private:
     size_t column = 0; ///< where to pad
     int group = 0;     ///< 0: nothing to align
     bool has_comment = false;
+    size_t comment = 0; ///< column of a comment behind other text, or 0
   };
   void new_line(int extra);
   void finish_line();
@@ -49,6 +55,7 @@ private:
   void blank_if_in_source(uint32_t offset);
   size_t newlines_between(uint32_t begin, uint32_t end) const;
   void pad_groups();
+  void pad_comments();
 
   const SourceManager& sources_;
   const Module& module_;

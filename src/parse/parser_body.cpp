@@ -129,10 +129,12 @@ StmtForm Parser::monoid() {
   m.second = declared_name("a parameter");
   close(TokenKind::right_paren, {});
   expect(TokenKind::arrow);
+  uint32_t begin = current().begin;
   if (!open(TokenKind::left_paren)) return m;
   do m.combine.push_back(expression());
   while (accept(TokenKind::comma));
   close(TokenKind::right_paren);
+  m.parens = span_from(begin);
   return m;
 }
 

@@ -165,7 +165,9 @@ StmtForm Parser::constant() {
   expect(TokenKind::colon);
   c.type = tensor_type();
   expect(TokenKind::equal);
+  uint32_t begin = current().begin;
   table_values(c, 0);
+  if (!c.extents.empty()) c.brackets = span_from(begin);
   return c;
 }
 
