@@ -1,6 +1,8 @@
 #include "diagnostics/snippet.h"
 #include "diagnostics/visible.h"
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <random>
 
 using namespace tang;
 
@@ -97,4 +99,24 @@ TEST_CASE("UTF-8", "[snippet]") {
   CHECK(count_code_points("a\xC3\xA4\xff") == 3);
   CHECK(valid_utf8("a\xff\xC3\xA4") == "a\xEF\xBF\xBD\xC3\xA4");
   CHECK(visible_text("a\tb\nc") == "a b<U+000A>c");
+}
+
+TEST_CASE("whatever the bytes, a snippet is two lines of harmless UTF-8", "[snippet]") {
+  std::mt19937 random(7);
+  using namespace std::string_literals;
+  const std::string alphabet = "ab \t\n\r\x1b\0\x80\xbf\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\xff"s;
+  for (int round = 0; round < 2000; ++round) {
+    std::string text(random() % 300, ' ');
+    for (char& c : text) c = alphabet[random() % (round % 2 ? alphabet.size() : 4)];
+    uint32_t begin = random() % (text.size() + 1),
+             end = begin + random() % (text.size() + 1 - begin);
+    std::string out = shown(text, begin, end);
+    INFO("round " << round);
+    REQUIRE(std::count(out.begin(), out.end(), '\n') == 1);
+    REQUIRE(valid_utf8(out) == out);
+    REQUIRE(std::none_of(out.begin(), out.end(),
+                         [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7f; }));
+    size_t width = count_code_points(out.substr(0, out.find('\n')));
+    REQUIRE(count_code_points(out) <= 2 * width + 2);
+  }
 }

@@ -1,7 +1,9 @@
 // Reading tables: a good one, and every way to spoil it.
 #include "targets/load.h"
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <random>
 
 using namespace tang;
 using namespace tang::targets;
@@ -250,4 +252,23 @@ TEST_CASE("an index", "[load]") {
   CHECK(index->devices.empty());
   CHECK_FALSE(load_index(sources, sources.add("j", "targets: [b, b]\ndevices: []\n"), sink));
   CHECK(sink.error_count() == 1);
+}
+
+TEST_CASE("a spoilt table is read or refused, never worse", "[load]") {
+  std::mt19937 random(11);
+  const std::string good = good_device(), alphabet = ":{}[]&*!|>-'\"#%@`,? \n\t\xff";
+  int refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string text = good;
+    for (int i = 0; i <= round % 4; ++i) {
+      size_t at = random() % text.size();
+      if (random() % 2)
+        text[at] = alphabet[random() % alphabet.size()];
+      else
+        text.erase(at, random() % 20);
+    }
+    Loaded loaded = load(text, true);
+    refused += !loaded.device;
+  }
+  CHECK(refused > 200);
 }
