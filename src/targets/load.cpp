@@ -55,9 +55,10 @@ void read_roof(TableReader& reader, const Table& roofs, const RoofInfo& info,
                std::optional<Roof>& out) {
   Table entry = reader.table(roofs, info.name, {"hard", "achievable", "source"});
   Roof roof;
-  bool whole = reader.require(entry, "hard") & reader.require(entry, "source") &
-               reader.require(entry, "achievable");
-  if (!whole) return;
+  // Ask for all three before giving up, so that every missing key is reported.
+  bool has_hard = reader.require(entry, "hard"),
+       has_achievable = reader.require(entry, "achievable");
+  if (!reader.require(entry, "source") || !has_hard || !has_achievable) return;
   roof.hard = reader.number(entry, "hard");
   roof.source = reader.text(entry, "source");
   if (!is_null(entry, "achievable")) roof.achievable = reader.number(entry, "achievable");
