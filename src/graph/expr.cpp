@@ -54,10 +54,12 @@ ExprId ExprStore::intern(Expr e) {
   uint64_t size = 1;
   if (e.op == Op::index) e.free = {IndexId(e.ref)};
   e.has_read = e.op == Op::read || e.op == Op::acc || e.op == Op::lhs || e.op == Op::rhs;
+  e.has_state = e.op == Op::acc || e.op == Op::lhs || e.op == Op::rhs || e.op == Op::fold;
   for (ExprId id : e.operands) {
     const Expr& o = terms_[id];
     size += o.tree_size;
     e.has_read |= o.has_read;
+    e.has_state |= o.has_state;
     std::vector<IndexId> merged;
     std::set_union(e.free.begin(), e.free.end(), o.free.begin(), o.free.end(),
                    std::back_inserter(merged));

@@ -46,7 +46,9 @@ struct Dispatch {
   static constexpr uint32_t no_plan = 0xffffffffu;
   std::string name;                 ///< for comments and reports
   std::vector<uint32_t> nodes;      ///< positions in graph.nodes (or in the recurrence's body)
-  std::vector<Variant> variants;    ///< the last has no condition
+  /// The launcher takes the first whose condition holds, and reports TG_E_UNSUPPORTED when there is
+  /// none: the last has a condition only where the target has no 64-bit integers to fall back on.
+  std::vector<Variant> variants;
   uint32_t plan = no_plan;          ///< position among the plan's kernels in order, or none for a recurrence's copies
 };
 struct Step;

@@ -1,0 +1,101 @@
+#include "graph/contraction.h"
+#include <algorithm>
+#include <set>
+
+namespace tang::graph {
+
+Sides sides_of(const Graph& graph, const Comprehension& c) {
+  ExprId body = c.reduction->body[0];
+  std::set<ExprId> inner;
+  std::vector<ExprId> reads;
+  for (ExprId id : reachable(graph.exprs, {&body, 1})) {
+    if (graph.exprs[id].op != Op::read) continue;
+    reads.push_back(id);
+    for (ExprId below : reachable(graph.exprs, graph.exprs[id].operands))
+      if (graph.exprs[below].op == Op::read) inner.insert(below);
+  }
+  std::erase_if(reads, [&](ExprId id) { return inner.contains(id); });
+  std::vector<std::set<ExprId>> signature(c.points.size());
+  for (size_t i = 0; i < c.points.size(); ++i)
+    for (ExprId read : reads)
+      if (std::binary_search(graph.exprs[read].free.begin(), graph.exprs[read].free.end(),
+                             c.points[i].index))
+        signature[i].insert(read);
+  Sides sides;
+  const std::set<ExprId>* columns = nullptr;
+  for (size_t i = c.points.size(); i-- > 0 && !columns;)
+    if (!signature[i].empty() && signature[i].size() < reads.size()) columns = &signature[i];
+  for (size_t i = 0; i < c.points.size(); ++i) {
+    const auto& s = signature[i];
+    bool apart =
+        columns && std::none_of(s.begin(), s.end(), [&](ExprId r) { return columns->contains(r); });
+    bool within = columns && std::includes(columns->begin(), columns->end(), s.begin(), s.end());
+    (s.empty() ? sides.batch : apart ? sides.m : within ? sides.n : sides.batch).push_back(i);
+  }
+  return sides;
+}
+
+Operands operands_of(const Graph& graph, const Comprehension& c, const Sides& sides) {
+  auto needs = [&](ExprId id, const std::vector<size_t>& axes) {
+    const auto& free = graph.exprs[id].free;
+    return std::any_of(axes.begin(), axes.end(), [&](size_t i) {
+      return std::binary_search(free.begin(), free.end(), c.points[i].index);
+    });
+  };
+  Operands operands;
+  std::vector<ExprId> stack{c.reduction->body[0]};
+  std::set<ExprId> seen(stack.begin(), stack.end());
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    const Expr& e = graph.exprs[id];
+    if (!e.has_read) {
+      operands.complete &= e.free.empty();
+      continue;
+    }
+    if (!needs(id, sides.n))
+      operands.a.push_back(id);
+    else if (!needs(id, sides.m))
+      operands.b.push_back(id);
+    else if (e.op == Op::read || e.op == Op::fold)
+      operands.complete = false;
+    else
+      for (ExprId operand : e.operands)
+        if (seen.insert(operand).second) stack.push_back(operand);
+  }
+  std::sort(operands.a.begin(), operands.a.end());
+  std::sort(operands.b.begin(), operands.b.end());
+  return operands;
+}
+
+std::optional<Sides> contraction(const Graph& graph, const Comprehension& c) {
+  if (!c.reduction || c.scan || c.reduction->filter || c.reduction->axes.empty())
+    return std::nullopt;
+  const Monoid& m = graph[c.reduction->monoid];
+  if (m.form != Monoid::Form::expressions || !m.commutative || m.fields.size() != 1 ||
+      !m.fields[0].axes.empty())
+    return std::nullopt;
+  if (m.fields[0].scalar == Scalar::boolean) return std::nullopt;
+  for (const Axis& axis : c.reduction->axes)
+    if (axis.lo || axis.hi) return std::nullopt;
+  for (const Result& result : c.results)
+    if (!result.extra.empty() || graph[result.tensor].over) return std::nullopt;
+  Sides sides = sides_of(graph, c);
+  if (sides.m.empty() || sides.n.empty() || !operands_of(graph, c, sides).complete)
+    return std::nullopt;
+  return sides;
+}
+
+bool contiguous_along(const Graph& graph, ExprId term, IndexId index) {
+  for (ExprId id : reachable(graph.exprs, {&term, 1})) {
+    const Expr& e = graph.exprs[id];
+    if (e.op != Op::read) continue;
+    size_t rank = graph[TensorId(e.ref)].shape.size();
+    if (rank == 0) continue;
+    const auto& free = graph.exprs[e.operands[rank - 1]].free;
+    if (std::binary_search(free.begin(), free.end(), index)) return true;
+  }
+  return false;
+}
+
+} // namespace tang::graph

@@ -1,0 +1,251 @@
+#include "lower/accumulate.h"
+#include "base/check.h"
+#include "base/checked.h"
+
+namespace tang::lower {
+
+using graph::Axis;
+using graph::Monoid;
+using graph::Op;
+using graph::Scalar;
+using kernel::LoopKind;
+
+Accumulator::Accumulator(Terms& terms, graph::MonoidId monoid, const std::string& name,
+                         std::vector<Type> types)
+    : terms_(terms), monoid_(monoid), types_(std::move(types)) {
+  const Monoid& m = this->monoid();
+  for (size_t f = 0; f < m.fields.size(); ++f) {
+    std::vector<int64_t> shape;
+    for (const Axis& axis : m.fields[f].axes)
+      shape.push_back(*terms.builder().graph().exprs.as_integer(axis.extent));
+    std::string field = m.fields[f].name.empty() ? name : name + "_" + m.fields[f].name;
+    fields_.push_back(terms.builder().registers(field, types_[f], shape));
+  }
+}
+
+const Monoid& Accumulator::monoid() const {
+  return terms_.builder().graph()[monoid_];
+}
+
+/// Loops over the places of a field (none for a scalar field) with the field's own axes bound.
+template <class F>
+void Accumulator::over_field(uint32_t field, F&& inside) {
+  const auto& axes = monoid().fields[field].axes;
+  auto& b = terms_.builder();
+  std::vector<ValueId> places;
+  auto nest = [&](auto&& self, size_t level) -> void {
+    if (level == axes.size()) return inside(places);
+    b.loop(axes[level].name, *b.graph().exprs.as_integer(axes[level].extent), LoopKind::serial,
+           [&](ValueId index) {
+             terms_.scope([&] {
+               terms_.bind(axes[level], index);
+               places.push_back(index);
+               self(self, level + 1);
+               places.pop_back();
+             });
+           });
+  };
+  nest(nest, 0);
+}
+
+void Accumulator::init() {
+  for (uint32_t f = 0; f < fields_.size(); ++f)
+    over_field(f, [&](const std::vector<ValueId>& places) {
+      ValueId identity = terms_.convert(terms_.lower(monoid().fields[f].identity), types_[f]);
+      terms_.builder().store({fields_[f], places}, identity);
+    });
+}
+
+ValueId Accumulator::value(uint32_t field, const std::vector<ValueId>& places) {
+  return terms_.builder().element(fields_[field], places);
+}
+
+Terms::State Accumulator::state() {
+  return [this](Op op, uint32_t field, const std::vector<ValueId>& places) {
+    TANG_CHECK(op == Op::acc, "`{}` in a result", graph::info(op).name);
+    return value(field, places);
+  };
+}
+
+void Accumulator::combine(std::span<const ExprId> body,
+                          std::span<const std::vector<Axis>> field_axes, ExprId filter) {
+  auto& b = terms_.builder();
+  const Monoid& m = monoid();
+  if (filter && b.graph().exprs.as_boolean(filter) == true) filter = {};
+  bool indexed =
+      m.form == Monoid::Form::expressions &&
+      std::any_of(m.fields.begin(), m.fields.end(), [](const auto& f) { return !f.axes.empty(); });
+  if (!indexed) {
+    std::vector<ExprId> roots(body.begin(), body.end());
+    if (filter) roots.push_back(filter);
+    // The filter itself is needed always; what it excludes is loaded only where it holds.
+    std::vector<ValueId> values;
+    ValueId condition;
+    if (filter) condition = b.let("c", terms_.lower(filter));
+    values = terms_.lower(body, filter);
+    for (size_t f = 0; f < values.size(); ++f) values[f] = terms_.convert(values[f], types_[f]);
+    if (m.form == Monoid::Form::topk) return insert(values[0], values[1], condition);
+    merge([&](Op, uint32_t field, const std::vector<ValueId>&) { return values[field]; },
+          condition);
+    return;
+  }
+  // An indexed field's element is a small tensor of its own.
+  ValueId condition;
+  if (filter) condition = b.let("c", terms_.lower(filter));
+  b.when(condition, [&] {
+    std::vector<kernel::TensorId> element;
+    for (uint32_t f = 0; f < m.fields.size(); ++f) {
+      std::vector<int64_t> shape;
+      for (const Axis& axis : m.fields[f].axes)
+        shape.push_back(*b.graph().exprs.as_integer(axis.extent));
+      element.push_back(b.registers("e_" + m.fields[f].name, types_[f], shape));
+      over_field(f, [&](const std::vector<ValueId>& places) {
+        terms_.scope([&] {
+          for (size_t i = 0; i < places.size(); ++i) terms_.bind(field_axes[f][i], places[i]);
+          b.store({element[f], places}, terms_.convert(terms_.lower(body[f]), types_[f]));
+        });
+      });
+    }
+    merge([&](Op, uint32_t field, const std::vector<ValueId>& places) {
+      return b.element(element[field], places);
+    });
+  });
+}
+
+void Accumulator::merge(const Terms::State& other, ValueId condition) {
+  auto& b = terms_.builder();
+  const Monoid& m = monoid();
+  TANG_CHECK(m.form == Monoid::Form::expressions, "merge of `{}`", m.name);
+  bool single = m.fields.size() == 1 && m.fields[0].axes.empty();
+  auto combined = [&](uint32_t f) {
+    ValueId result;
+    terms_.scope([&] {
+      auto outer =
+          terms_.exchange_state([&](Op op, uint32_t field, const std::vector<ValueId>& places) {
+            return op == Op::lhs ? value(field, places) : other(op, field, places);
+          });
+      result = terms_.convert(terms_.lower(m.combine[f]), types_[f]);
+      terms_.exchange_state(std::move(outer));
+    });
+    return result;
+  };
+  if (single) {
+    ValueId next = combined(0);
+    if (condition) next = terms_.values().select(condition, next, value(0, {}));
+    b.store({fields_[0], {}}, next);
+    return;
+  }
+  // All fields are computed from the old state before any is replaced.
+  std::vector<std::pair<kernel::TensorId, ValueId>> fresh;
+  for (uint32_t f = 0; f < m.fields.size(); ++f) {
+    if (m.fields[f].axes.empty()) {
+      ValueId next = combined(f);
+      if (condition) next = terms_.values().select(condition, next, value(f, {}));
+      fresh.emplace_back(kernel::TensorId{}, b.let("n", next));
+      continue;
+    }
+    std::vector<int64_t> shape;
+    for (const Axis& axis : m.fields[f].axes)
+      shape.push_back(*b.graph().exprs.as_integer(axis.extent));
+    kernel::TensorId next = b.registers("n_" + m.fields[f].name, types_[f], shape);
+    over_field(f, [&](const std::vector<ValueId>& places) {
+      b.store({next, places}, combined(f));
+    });
+    fresh.emplace_back(next, ValueId{});
+  }
+  for (uint32_t f = 0; f < m.fields.size(); ++f) {
+    if (fresh[f].second) {
+      b.store({fields_[f], {}}, fresh[f].second);
+      continue;
+    }
+    b.when(condition, [&] {
+      over_field(f, [&](const std::vector<ValueId>& places) {
+        b.store({fields_[f], places}, b.element(fresh[f].first, places));
+      });
+    });
+  }
+}
+
+/// Insertion into the sorted list: value descending, NaN first, then index ascending; an empty
+/// place has index -1.
+void Accumulator::insert(ValueId value, ValueId index, ValueId condition) {
+  auto& b = terms_.builder();
+  auto& v = terms_.values();
+  int64_t k = monoid().k;
+  if (k == 0) return;
+  auto beats = [&](ValueId av, ValueId ai, ValueId bv, ValueId bi) {
+    ValueId empty = v.less(bi, v.integer(0, types_[1]));
+    ValueId greater = v.less(bv, av), tie = v.binary(Op::eq, av, bv);
+    if (kernel::is_real(types_[0])) {
+      ValueId a_nan = v.binary(Op::ne, av, av), b_nan = v.binary(Op::ne, bv, bv);
+      greater = v.binary(Op::logical_or, greater,
+                         v.binary(Op::logical_and, a_nan, v.unary(Op::logical_not, b_nan)));
+      tie = v.binary(Op::logical_or, tie, v.binary(Op::logical_and, a_nan, b_nan));
+    }
+    ValueId first = v.binary(Op::logical_and, tie, v.less(ai, bi));
+    return v.binary(Op::logical_or, empty, v.binary(Op::logical_or, greater, first));
+  };
+  kernel::TensorId held_value = b.registers("held", types_[0], {}),
+                   held_index = b.registers("held_index", types_[1], {});
+  value = b.let("v", value), index = b.let("i", index);
+  ValueId last = v.integer(k - 1);
+  ValueId enters = beats(value, index, this->value(0, {last}), this->value(1, {last}));
+  b.when(v.both(condition, enters), [&] {
+    b.store({held_value, {}}, value);
+    b.store({held_index, {}}, index);
+    b.loop("n", v.integer(0), v.integer(k), v.integer(1), LoopKind::serial, [&](ValueId n) {
+      ValueId hv = b.let("hv", b.element(held_value)), hi = b.let("hi", b.element(held_index));
+      ValueId lv = b.let("lv", this->value(0, {n})), li = b.let("li", this->value(1, {n}));
+      ValueId wins = b.let("wins", beats(hv, hi, lv, li));
+      b.store({fields_[0], {n}}, v.select(wins, hv, lv));
+      b.store({fields_[1], {n}}, v.select(wins, hi, li));
+      b.store({held_value, {}}, v.select(wins, lv, hv));
+      b.store({held_index, {}}, v.select(wins, li, hi));
+    });
+  });
+}
+
+std::vector<Type> field_types(const graph::Graph& graph, const graph::Comprehension& node,
+                              const graph::Prover& prover, Type real) {
+  const graph::Reduction& r = *node.reduction;
+  const Monoid& m = graph[r.monoid];
+  constexpr graph::ElemType i32 = graph::ElemType::i32;
+  std::vector<Type> types;
+  for (size_t f = 0; f < m.fields.size(); ++f) {
+    if (m.fields[f].scalar == Scalar::real)
+      types.push_back(real);
+    else if (m.fields[f].scalar == Scalar::boolean)
+      types.push_back(Type::boolean);
+    else {
+      // A sum of n terms of at most b each stays below n*b; a selection stays among its operands.
+      graph::IntRange each = prover.range(r.body[f]);
+      std::optional<int64_t> count = 1;
+      for (const Axis& axis : r.axes) {
+        graph::IntRange extent = prover.range(axis.extent);
+        count =
+            count && extent.hi < (int64_t{1} << 40) ? checked_mul(*count, extent.hi) : std::nullopt;
+      }
+      if (node.scan) count = std::nullopt;
+      const graph::Expr& combine =
+          m.form == Monoid::Form::topk ? graph.exprs[r.body[f]] : graph.exprs[m.combine[f]];
+      auto state = [&](ExprId id) {
+        return graph.exprs[id].op == Op::lhs || graph.exprs[id].op == Op::rhs;
+      };
+      bool sum = m.form == Monoid::Form::expressions && combine.op == Op::add &&
+                 state(combine.operands[0]) && state(combine.operands[1]);
+      bool proved = false;
+      if (sum && count && graph::range_of(i32).contains(each)) {
+        auto most = checked_mul(*count, std::max(std::abs(each.lo), std::abs(each.hi)));
+        proved = most && *most <= graph::range_of(i32).hi;
+      }
+      bool promised =
+          std::any_of(node.results.begin(), node.results.end(), [&](const graph::Result& res) {
+            return graph[res.tensor].accumulate == i32;
+          });
+      types.push_back(proved || promised ? Type::i32 : Type::i64);
+    }
+  }
+  return types;
+}
+
+} // namespace tang::lower

@@ -1,0 +1,186 @@
+#include "lower/builder.h"
+#include "base/check.h"
+#include "base/checked.h"
+#include <algorithm>
+
+namespace tang::lower {
+
+using graph::ElemType;
+using graph::Op;
+
+Type register_type(ElemType type) {
+  switch (type) {
+  case ElemType::f64: return Type::f64;
+  case ElemType::f32:
+  case ElemType::f16:
+  case ElemType::bf16:
+  case ElemType::f8e4m3:
+  case ElemType::f8e5m2: return Type::f32;
+  case ElemType::i64:
+  case ElemType::u32: return Type::i64;
+  case ElemType::i32:
+  case ElemType::i16:
+  case ElemType::i8:
+  case ElemType::i4:
+  case ElemType::u8:
+  case ElemType::u4: return Type::i32;
+  case ElemType::boolean: return Type::boolean;
+  }
+  return Type::f32;
+}
+
+ElemType element_type(Type type) {
+  switch (type) {
+  case Type::boolean: return ElemType::boolean;
+  case Type::i32: return ElemType::i32;
+  case Type::i64:
+  case Type::index: return ElemType::i64;
+  case Type::f32: return ElemType::f32;
+  case Type::f64: return ElemType::f64;
+  }
+  return ElemType::f32;
+}
+
+Builder::Builder(const graph::Graph& graph, std::string name) : graph_(graph) {
+  built_.kernel.name = std::move(name);
+  body_ = &built_.kernel.body;
+}
+
+kernel::TensorId Builder::param(graph::TensorId id, bool written) {
+  auto [at, inserted] = params_.try_emplace(id);
+  if (inserted) {
+    const graph::Tensor& t = graph_[id];
+    kernel::Tensor tensor;
+    tensor.name = t.name, tensor.type = t.type, tensor.align = t.align;
+    for (ExprId extent : t.shape) tensor.shape.push_back(this->extent(extent));
+    auto& v = values();
+    if (t.strides.empty()) {
+      tensor.stride.resize(t.shape.size());
+      ValueId stride = v.integer(1);
+      for (size_t i = t.shape.size(); i-- > 0;) {
+        tensor.stride[i] = stride;
+        stride = v.mul(tensor.shape[i], stride);
+      }
+    } else {
+      for (ExprId stride : t.strides) tensor.stride.push_back(this->extent(stride));
+    }
+    at->second = kernel().add(std::move(tensor));
+    kernel().params.push_back(at->second);
+    built_.tensors.push_back(id);
+  }
+  if (written) kernel().tensors[at->second.value].written = true;
+  return at->second;
+}
+
+ValueId Builder::dim(graph::DimId id) {
+  ScalarSource source{id, {}};
+  for (size_t i = 0; i < built_.scalars.size(); ++i)
+    if (built_.scalars[i] == source) return values().variable(kernel().scalars[i].var);
+  const graph::Dim& d = graph_[id];
+  VarId var = values().add_var({d.name, Type::index, d.lo, d.hi});
+  kernel().scalars.push_back({var});
+  built_.scalars.push_back(source);
+  return values().variable(var);
+}
+
+ValueId Builder::step(graph::TensorId id) {
+  ScalarSource source{{}, id};
+  for (size_t i = 0; i < built_.scalars.size(); ++i)
+    if (built_.scalars[i] == source) return values().variable(kernel().scalars[i].var);
+  VarId var = values().add_var({graph_[id].name, Type::index, 0, steps_.at(id)});
+  kernel().scalars.push_back({var});
+  built_.scalars.push_back(source);
+  return values().variable(var);
+}
+
+ValueId Builder::extent(ExprId root) {
+  std::unordered_map<ExprId, ValueId> done;
+  auto& v = values();
+  for (ExprId id : graph::reachable(graph_.exprs, {&root, 1})) {
+    const graph::Expr& e = graph_.exprs[id];
+    ValueId value;
+    if (e.op == Op::literal_int)
+      value = v.integer(e.integer);
+    else if (e.op == Op::dim)
+      value = dim(graph::DimId(e.ref));
+    else if (e.operands.size() == 1)
+      value = v.unary(e.op, done.at(e.operands[0]));
+    else if (e.operands.size() == 2)
+      value = v.binary(e.op, done.at(e.operands[0]), done.at(e.operands[1]));
+    else
+      TANG_CHECK(false, "extent holds `{}`", graph::info(e.op).name);
+    done[id] = value;
+  }
+  return done.at(root);
+}
+
+ValueId Builder::let(std::string name, ValueId value) {
+  kernel::Form form = values()[value].form;
+  if (form == kernel::Form::literal || form == kernel::Form::variable) return value;
+  kernel::Var var{std::move(name), values()[value].type, {}, {}};
+  if (kernel::is_integer(var.type)) {
+    graph::IntRange range = values().range(value);
+    graph::IntRange all;
+    if (range.lo != all.lo) var.lo = range.lo;
+    if (range.hi != all.hi) var.hi = range.hi;
+  }
+  VarId id = values().add_var(std::move(var));
+  emit({kernel::Let{id, value}});
+  return values().variable(id);
+}
+
+ValueId Builder::load(std::string name, Type type, kernel::Ref src, ValueId predicate,
+                      ValueId otherwise) {
+  if (predicate && values().as_boolean(predicate) == true) predicate = {}, otherwise = {};
+  VarId id = values().add_var({std::move(name), type, {}, {}});
+  emit({kernel::Load{id, std::move(src), predicate, otherwise}});
+  return values().variable(id);
+}
+
+kernel::TensorId Builder::registers(std::string name, Type type, std::vector<int64_t> shape) {
+  kernel::Tensor t;
+  t.name = std::move(name), t.type = element_type(type), t.memory = kernel::Memory::registers;
+  auto& v = values();
+  int64_t stride = 1;
+  t.stride.resize(shape.size());
+  for (size_t i = shape.size(); i-- > 0;) t.stride[i] = v.integer(stride), stride *= shape[i];
+  for (int64_t extent : shape) t.shape.push_back(v.integer(extent));
+  kernel::TensorId id = kernel().add(std::move(t));
+  emit({kernel::Allocate{id}});
+  return id;
+}
+
+kernel::TensorId Builder::shared(std::string name, ElemType type, std::vector<int64_t> shape,
+                                 std::vector<int64_t> stride) {
+  kernel::Tensor t;
+  t.name = std::move(name), t.type = type, t.memory = kernel::Memory::shared;
+  auto& v = values();
+  if (stride.empty()) {
+    stride.resize(shape.size());
+    int64_t s = 1;
+    for (size_t i = shape.size(); i-- > 0;) stride[i] = s, s *= shape[i];
+  }
+  for (int64_t extent : shape) t.shape.push_back(v.integer(extent));
+  for (int64_t s : stride) t.stride.push_back(v.integer(s));
+  kernel::TensorId id = kernel().add(std::move(t));
+  emit({kernel::Allocate{id}});
+  return id;
+}
+
+ValueId Builder::element(kernel::TensorId id, std::vector<ValueId> coordinates) {
+  return values().element(id, register_type(kernel()[id].type), coordinates);
+}
+
+kernel::For Builder::open_loop(std::string name, ValueId begin, ValueId end, ValueId step,
+                               kernel::LoopKind kind) {
+  auto& v = values();
+  kernel::Var var{std::move(name), Type::index, {}, {}};
+  graph::IntRange first = v.range(begin), last = v.range(end), all;
+  if (first.lo != all.lo) var.lo = first.lo;
+  if (last.hi != all.hi)
+    var.hi = std::max(last.hi - 1, first.lo == all.lo ? last.hi - 1 : first.lo);
+  VarId id = v.add_var(std::move(var));
+  return {id, begin, end, step, kind, {}};
+}
+
+} // namespace tang::lower

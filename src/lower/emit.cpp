@@ -1,0 +1,116 @@
+#include "lower/emit.h"
+#include "base/check.h"
+
+namespace tang::lower {
+
+using graph::Axis;
+using graph::Op;
+using kernel::LoopKind;
+
+Type compute_type(const graph::Graph& graph, const std::vector<const graph::Node*>& nodes) {
+  for (const graph::Node* node : nodes) {
+    for (graph::TensorId id : graph::reads_of(graph, *node))
+      if (graph[id].type == graph::ElemType::f64) return Type::f64;
+    for (graph::TensorId id : graph::defines_of(*node))
+      if (graph[id].type == graph::ElemType::f64) return Type::f64;
+  }
+  return Type::f32;
+}
+
+namespace {
+
+/// `select(c, v, same point of the input)` writes only where c holds; the sign says which branch
+/// keeps.
+struct Kept {
+  ExprId condition;
+  bool writes_when;
+  ExprId value;
+};
+std::optional<Kept> kept_points(const graph::Graph& graph, const graph::Result& result,
+                                std::span<const ExprId> identity) {
+  graph::TensorId over = graph[result.tensor].over;
+  const graph::Expr& e = graph.exprs[result.value];
+  if (!over || e.op != Op::select) return std::nullopt;
+  auto unchanged = [&](ExprId id) {
+    const graph::Expr& r = graph.exprs[id];
+    return r.op == Op::read && graph::TensorId(r.ref) == over && !r.guarded &&
+           std::equal(r.operands.begin(), r.operands.end(), identity.begin(), identity.end());
+  };
+  if (unchanged(e.operands[2])) return Kept{e.operands[0], true, e.operands[1]};
+  if (unchanged(e.operands[1])) return Kept{e.operands[0], false, e.operands[2]};
+  return std::nullopt;
+}
+
+} // namespace
+
+void store_result(Terms& terms, const graph::Result& result, std::span<const ValueId> points,
+                  ValueId predicate) {
+  auto& b = terms.builder();
+  auto& v = b.values();
+  const graph::Graph& g = b.graph();
+  graph::TensorId storage = g[result.tensor].over ? g[result.tensor].over : result.tensor;
+  std::vector<ValueId> places = b.store_prefix;
+  places.insert(places.end(), points.begin(), points.end());
+  auto write = [&] {
+    ValueId when = predicate;
+    ExprId value = result.value, path;
+    // Points are the node's first indices (graph::canonicalize numbers them so).
+    const graph::ExprStore& store = g.exprs;
+    std::vector<ExprId> identity;
+    if (g[result.tensor].over)
+      for (ExprId id : graph::reachable(store, {&result.value, 1}))
+        if (store[id].op == Op::read && graph::TensorId(store[id].ref) == g[result.tensor].over) {
+          bool same = store[id].operands.size() == points.size();
+          for (size_t i = 0; same && i < points.size(); ++i) {
+            const graph::Expr& place = store[store[id].operands[i]];
+            same = place.op == Op::index && place.ref == i;
+          }
+          if (same) identity = store[id].operands;
+        }
+    if (auto kept = kept_points(g, result, identity)) {
+      ValueId c = terms.lower(kept->condition);
+      when = v.both(when, kept->writes_when ? c : v.unary(Op::logical_not, c));
+      value = kept->value;
+      path = kept->writes_when ? kept->condition : ExprId{};
+      if (!path) value = result.value;
+    }
+    ValueId lowered = terms.lower(value, path);
+    Type type = register_type(g[result.tensor].type);
+    b.store({b.param(storage, true), places}, v.convert(type, lowered), when);
+  };
+  auto nest = [&](auto&& self, size_t level) -> void {
+    if (level == result.extra.size()) return write();
+    const Axis& axis = result.extra[level];
+    b.loop(axis.name, v.integer(0), b.extent(axis.extent), v.integer(1), LoopKind::serial,
+           [&](ValueId index) {
+             terms.scope([&] {
+               terms.bind(axis, index);
+               places.push_back(index);
+               self(self, level + 1);
+               places.pop_back();
+             });
+           });
+  };
+  nest(nest, 0);
+}
+
+void reduce_loops(Terms& terms, std::span<const Axis> axes, const std::function<void()>& inside) {
+  auto& b = terms.builder();
+  auto& v = b.values();
+  auto nest = [&](auto&& self, size_t level) -> void {
+    if (level == axes.size()) return inside();
+    const Axis& axis = axes[level];
+    ValueId begin = v.integer(0), end = b.extent(axis.extent);
+    if (axis.lo) begin = b.let("lo", v.binary(Op::max, v.integer(0), terms.lower(axis.lo)));
+    if (axis.hi) end = b.let("hi", v.binary(Op::min, end, terms.lower(axis.hi)));
+    b.loop(axis.name, begin, end, v.integer(1), LoopKind::serial, [&](ValueId index) {
+      terms.scope([&] {
+        terms.bind(axis, index);
+        self(self, level + 1);
+      });
+    });
+  };
+  nest(nest, 0);
+}
+
+} // namespace tang::lower

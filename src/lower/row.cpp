@@ -1,0 +1,377 @@
+// Nodes over common rows: a warp or a block per row, or a loop over rows where there are no
+// threads. Element (chunk c, lane e) of a thread is j = (c*threads + thread)*vector + e. With
+// `chunks` set, what is read along the row is loaded once into registers; otherwise every step
+// reads it again.
+#include "base/check.h"
+#include "lower/emit.h"
+#include "lower/vectors.h"
+#include <algorithm>
+
+namespace tang::lower {
+
+using graph::Axis;
+using graph::Comprehension;
+using graph::Expr;
+using graph::Op;
+using graph::TensorId;
+using kernel::LoopKind;
+
+namespace {
+
+class RowEmitter {
+public:
+  explicit RowEmitter(const Emission& e)
+      : e_(e), g_(e.graph), b_(e.graph, e.name), terms_(b_, compute_type(e.graph, e.nodes)),
+        f_(e.fields), serial_(!e.machine.hardware_grid) {
+    for (const auto& [step, last] : e.steps) b_.declare_step(step, last);
+    for (const graph::Node* node : e.nodes)
+      members_.push_back(&std::get<Comprehension>(node->definition));
+    const Comprehension* reduction = *std::find_if(
+        members_.begin(), members_.end(), [](const auto* c) { return c->reduction.has_value(); });
+    rows_ = reduction->points;
+    inner_ = reduction->reduction->axes[0];
+    // Reductions and element maps number the inner axis alike: it follows the rows.
+    TANG_CHECK(inner_.index.value == rows_.size(),
+               "inner axis of `{}` is not numbered after its rows", e.name);
+  }
+
+  Built run() {
+    auto& v = b_.values();
+    extent_ = b_.extent(inner_.extent);
+    if (serial_) {
+      for (size_t i = rows_.size(); i-- > 0;) {
+        VarId id = v.add_var({rows_[i].name, Type::index, 0, {}});
+        b_.kernel().blocks.push_back({id, b_.extent(rows_[i].extent)});
+      }
+      for (size_t i = 0; i < rows_.size(); ++i)
+        points_.push_back(v.variable(b_.kernel().blocks[rows_.size() - 1 - i].coordinate));
+      thread_ = v.integer(0);
+      in_row();
+      return b_.finish();
+    }
+    VarId thread = v.add_var({"thread", Type::index, 0, f_.threads - 1});
+    b_.kernel().threads.push_back({thread, f_.threads});
+    thread_ = v.variable(thread);
+    ValueId total = v.integer(1);
+    for (const Axis& axis : rows_) total = v.mul(total, b_.extent(axis.extent));
+    VarId block = v.add_var({"block", Type::index, 0, {}});
+    b_.kernel().blocks.push_back({block, v.ceildiv(total, f_.rows)});
+    ValueId row = v.variable(block);
+    if (f_.rows > 1) {
+      VarId lane = v.add_var({"row_lane", Type::index, 0, f_.rows - 1});
+      b_.kernel().threads.push_back({lane, f_.rows});
+      row = b_.let("row", v.add(v.mul(row, v.integer(f_.rows)), v.variable(lane)));
+    }
+    // Several rows share a block only when each is a warp, so no barrier stands under this branch.
+    TANG_CHECK(f_.rows == 1 || f_.threads == 32, "rows of `{}` share a block and a barrier",
+               e_.name);
+    b_.when(f_.rows > 1 ? v.less(row, total) : ValueId{}, [&] {
+      points_.resize(rows_.size());
+      for (size_t i = rows_.size(); i-- > 0;) {
+        ValueId extent = b_.extent(rows_[i].extent);
+        points_[i] = i == 0 ? row : b_.let(rows_[i].name, v.binary(Op::mod, row, extent));
+        if (i > 0) row = v.binary(Op::floordiv, row, extent);
+      }
+      in_row();
+    });
+    return b_.finish();
+  }
+
+private:
+  void in_row() {
+    for (size_t i = 0; i < rows_.size(); ++i) terms_.bind(rows_[i], points_[i]);
+    auto outer = terms_.exchange_override([&](ExprId id) { return held(id); });
+    if (f_.chunks) load_row();
+    for (const Comprehension* c : members_) {
+      if (c->reduction)
+        reduce(*c);
+      else if (c->points.size() > rows_.size())
+        map_elements(*c);
+      else
+        row_results(*c);
+    }
+    terms_.exchange_override(std::move(outer));
+  }
+
+  /// A read that needs no memory: a row value, an element kept in registers.
+  std::optional<ValueId> held(ExprId id) {
+    const Expr& e = g_.exprs[id];
+    std::optional<ValueId> value;
+    if (auto at = row_values_.find(TensorId(e.ref)); at != row_values_.end())
+      value = at->second;
+    else if (auto kept = elements_.find(TensorId(e.ref)); kept != elements_.end())
+      value = b_.element(kept->second, {chunk_, lane_});
+    else if (auto read = loaded_.find(id); read != loaded_.end()) {
+      // Vectors of a row that is read again hold one vector only.
+      value =
+          f_.chunks ? b_.element(read->second, {chunk_, lane_}) : b_.element(read->second, {lane_});
+    }
+    if (!value) return value;
+    return e.scalar == graph::Scalar::real ? terms_.convert(*value, terms_.real()) : *value;
+  }
+
+  bool is_internal(TensorId id) const {
+    return std::find(e_.internal.begin(), e_.internal.end(), id) != e_.internal.end();
+  }
+  bool defined_here(TensorId id) const {
+    return std::any_of(members_.begin(), members_.end(), [&](const Comprehension* c) {
+      return std::any_of(c->results.begin(), c->results.end(),
+                         [&](const graph::Result& r) { return r.tensor == id; });
+    });
+  }
+
+  /// Reads along the row that are in range for every element, whatever filters say.
+  std::vector<ExprId> row_reads(std::span<const Comprehension* const> members) {
+    std::vector<ExprId> all, found;
+    for (const Comprehension* c : members) {
+      auto roots = graph::roots(*c);
+      all.insert(all.end(), roots.begin(), roots.end());
+    }
+    for (ExprId id : graph::reachable(g_.exprs, all)) {
+      const Expr& e = g_.exprs[id];
+      if (e.op != Op::read || e.guarded || e.operands.empty() || defined_here(TensorId(e.ref)))
+        continue;
+      const graph::Tensor& t = g_[TensorId(e.ref)];
+      if (t.shape.empty() || t.shape.back() != inner_.extent ||
+          !moves_as_vector(g_, e, inner_, f_.vector))
+        continue;
+      bool inside = true;
+      for (size_t i = 0; inside && i + 1 < t.shape.size(); ++i) {
+        auto place = graph::polynomial_of(g_.exprs, e.operands[i]);
+        inside = !g_.exprs[e.operands[i]].has_read && place &&
+                 terms_.prover().nonnegative(*place) &&
+                 terms_.prover().less(e.operands[i], t.shape[i]);
+      }
+      if (inside) found.push_back(id);
+    }
+    return found;
+  }
+
+  kernel::Ref row_ref(const Expr& read, ValueId first) {
+    kernel::Ref src{b_.param(TensorId(read.ref)), {}};
+    for (size_t i = 0; i + 1 < read.operands.size(); ++i)
+      src.coordinates.push_back(b_.values().convert(Type::index, terms_.lower(read.operands[i])));
+    src.coordinates.push_back(first);
+    return src;
+  }
+
+  ValueId first_of(ValueId chunk) {
+    auto& v = b_.values();
+    return v.mul(v.add(v.mul(chunk, v.integer(f_.threads)), thread_), v.integer(f_.vector));
+  }
+
+  void load_row() {
+    auto& v = b_.values();
+    auto reads = row_reads(members_);
+    for (ExprId id : reads) {
+      const graph::Tensor& t = g_[TensorId(g_.exprs[id].ref)];
+      loaded_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.chunks, f_.vector});
+    }
+    if (reads.empty()) return;
+    b_.loop("c", f_.chunks, LoopKind::unrolled, [&](ValueId c) {
+      ValueId first = b_.let(inner_.name + "0", first_of(c));
+      b_.when(v.less(first, extent_), [&] {
+        terms_.scope([&] {
+          for (ExprId id : reads) {
+            const Expr& read = g_.exprs[id];
+            copy_vector(b_, {loaded_[id], {c, v.integer(0)}}, row_ref(read, first),
+                        g_[TensorId(read.ref)].type, f_.vector, e_.machine.vector_bytes);
+          }
+        });
+      });
+    });
+  }
+
+  /// Visits this thread's elements of the row with the inner index bound.
+  void over_elements(std::span<const Comprehension* const> members, LoopKind kind,
+                     const std::function<void()>& inside,
+                     const std::function<void(ValueId first)>& after = {}) {
+    auto& v = b_.values();
+    auto lanes = [&](ValueId chunk, ValueId first) {
+      b_.loop("e", f_.vector, LoopKind::unrolled, [&](ValueId lane) {
+        terms_.scope([&] {
+          chunk_ = chunk, lane_ = lane;
+          terms_.bind(inner_, v.add(first, lane));
+          inside();
+        });
+      });
+      if (after) after(first);
+    };
+    if (f_.chunks) {
+      b_.loop("c", f_.chunks, LoopKind::unrolled, [&](ValueId c) {
+        ValueId first = b_.let(inner_.name + "0", first_of(c));
+        b_.when(v.less(first, extent_), [&] { terms_.scope([&] { lanes(c, first); }); });
+      });
+      return;
+    }
+    ValueId begin = v.mul(thread_, v.integer(f_.vector)),
+            step = v.integer(int64_t{f_.threads} * f_.vector);
+    b_.loop(inner_.name, begin, extent_, step, kind, [&](ValueId first) {
+      terms_.scope([&] {
+        auto kept = loaded_;
+        if (f_.vector > 1)
+          for (ExprId id : row_reads(members)) {
+            const graph::Tensor& t = g_[TensorId(g_.exprs[id].ref)];
+            loaded_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.vector});
+            copy_vector(b_, {loaded_[id], {v.integer(0)}}, row_ref(g_.exprs[id], first), t.type,
+                        f_.vector, e_.machine.vector_bytes);
+          }
+        lanes(v.integer(0), first);
+        loaded_ = kept;
+      });
+    });
+  }
+
+  void reduce(const Comprehension& c) {
+    const graph::Reduction& r = *c.reduction;
+    auto types = field_types(g_, c, terms_.prover(), terms_.real());
+    Accumulator acc(terms_, r.monoid, g_[c.results[0].tensor].name + "_acc", types);
+    acc.init();
+    std::vector<ExprId> body(r.body.begin(), r.body.end());
+    terms_.hoist(body, r.filter);
+    const Comprehension* self[] = {&c};
+    over_elements(self, LoopKind::serial, [&] { acc.combine(r.body, r.field_axes, r.filter); });
+    if (!serial_) across_threads(acc, types);
+    auto outer = terms_.exchange_state(acc.state());
+    row_results(c);
+    terms_.exchange_state(std::move(outer));
+  }
+
+  /// Every thread of the row gets the combination of all its threads' states: a butterfly inside
+  /// each warp, then warps through shared memory in warp order.
+  void across_threads(Accumulator& acc, const std::vector<Type>& types) {
+    auto& v = b_.values();
+    size_t fields = types.size();
+    for (int mask = 16; mask > 0; mask /= 2) {
+      std::vector<ValueId> other(fields);
+      for (size_t f = 0; f < fields; ++f) {
+        ValueId mine = b_.let("s", acc.value(static_cast<uint32_t>(f), {}));
+        VarId var = v.add_var({"o", types[f], {}, {}});
+        b_.emit({kernel::Shfl{var, mine, mask}});
+        other[f] = v.variable(var);
+      }
+      acc.merge([&](Op, uint32_t field, const std::vector<ValueId>&) { return other[field]; });
+    }
+    int warps = f_.threads / 32;
+    if (warps <= 1) return;
+    std::vector<kernel::TensorId> parts(fields);
+    ValueId lane = v.binary(Op::mod, thread_, v.integer(32)),
+            warp = v.binary(Op::floordiv, thread_, v.integer(32));
+    for (size_t f = 0; f < fields; ++f)
+      parts[f] = b_.shared("part", element_type(types[f]), {warps});
+    b_.when(v.binary(Op::eq, lane, v.integer(0)), [&] {
+      for (size_t f = 0; f < fields; ++f)
+        b_.store({parts[f], {warp}}, acc.value(static_cast<uint32_t>(f), {}));
+    });
+    b_.emit({kernel::Barrier{}});
+    acc.init();
+    b_.loop("w", warps, LoopKind::unrolled, [&](ValueId w) {
+      std::vector<ValueId> other(fields);
+      for (size_t f = 0; f < fields; ++f) other[f] = b_.load("o", types[f], {parts[f], {w}});
+      acc.merge([&](Op, uint32_t field, const std::vector<ValueId>&) { return other[field]; });
+    });
+  }
+
+  /// Values per row: every thread knows them, the first one stores them.
+  void row_results(const Comprehension& c) {
+    auto& v = b_.values();
+    for (const graph::Result& result : c.results) {
+      const graph::Tensor& t = g_[result.tensor];
+      ValueId value = v.convert(register_type(t.type), terms_.lower(result.value));
+      value = b_.let(t.name, value);
+      row_values_[result.tensor] = value;
+      if (is_internal(result.tensor)) continue;
+      ValueId first = serial_ ? ValueId{} : v.binary(Op::eq, thread_, v.integer(0));
+      b_.store({b_.param(result.tensor, true), points_}, value, first);
+    }
+  }
+
+  void map_elements(const Comprehension& c) {
+    auto& v = b_.values();
+    std::vector<ExprId> roots;
+    for (const graph::Result& result : c.results) roots.push_back(result.value);
+    terms_.hoist(roots);
+    bool vectors = f_.vector > 1;
+    std::vector<kernel::TensorId> out(c.results.size());
+    auto stored = [&](const graph::Result& r) { return !f_.chunks || !is_internal(r.tensor); };
+    for (size_t i = 0; i < out.size(); ++i) {
+      const graph::Tensor& t = g_[c.results[i].tensor];
+      if (f_.chunks && needed_later(c.results[i].tensor))
+        elements_pending_[c.results[i].tensor] =
+            b_.registers(t.name + "_v", register_type(t.type), {f_.chunks, f_.vector});
+      if (vectors && stored(c.results[i]) && whole(t))
+        out[i] = b_.registers(t.name + "_o", register_type(t.type), {f_.vector});
+    }
+    const Comprehension* self[] = {&c};
+    auto places = points_;
+    places.push_back({});
+    over_elements(
+        self, LoopKind::vector,
+        [&] {
+          for (size_t i = 0; i < out.size(); ++i) {
+            const graph::Tensor& t = g_[c.results[i].tensor];
+            ValueId value = v.convert(register_type(t.type), terms_.lower(c.results[i].value));
+            auto kept = elements_pending_.find(c.results[i].tensor);
+            if (kept != elements_pending_.end()) {
+              // Later readers see the stored format.
+              bool narrow =
+                  graph::info(t.type).bits < 32 && graph::scalar_of(t.type) == graph::Scalar::real;
+              b_.store({kept->second, {chunk_, lane_}}, narrow ? v.round(t.type, value) : value);
+            }
+            if (!stored(c.results[i])) continue;
+            places.back() = terms_.index(inner_.index);
+            if (out[i])
+              b_.store({out[i], {lane_}}, value);
+            else
+              b_.store({b_.param(c.results[i].tensor, true), places}, value);
+          }
+        },
+        [&](ValueId first) {
+          for (size_t i = 0; i < out.size(); ++i) {
+            if (!out[i]) continue;
+            auto at = points_;
+            at.push_back(first);
+            copy_vector(b_, {b_.param(c.results[i].tensor, true), at}, {out[i], {v.integer(0)}},
+                        g_[c.results[i].tensor].type, f_.vector, e_.machine.vector_bytes);
+          }
+        });
+    elements_.insert(elements_pending_.begin(), elements_pending_.end());
+    elements_pending_.clear();
+  }
+
+  static bool whole(const graph::Tensor& t) {
+    return t.strides.empty() && !graph::is_packed(t.type);
+  }
+
+  bool needed_later(TensorId id) const {
+    return std::any_of(members_.begin(), members_.end(), [&](const Comprehension* c) {
+      auto all = graph::roots(*c);
+      for (ExprId e : graph::reachable(g_.exprs, all))
+        if (g_.exprs[e].op == Op::read && TensorId(g_.exprs[e].ref) == id) return true;
+      return false;
+    });
+  }
+
+  const Emission& e_;
+  const graph::Graph& g_;
+  Builder b_;
+  Terms terms_;
+  const plan::Fields& f_;
+  bool serial_;
+  std::vector<const Comprehension*> members_;
+  std::vector<Axis> rows_;
+  Axis inner_;
+  ValueId extent_, thread_, chunk_, lane_;
+  std::vector<ValueId> points_;
+  std::unordered_map<ExprId, kernel::TensorId> loaded_;
+  std::unordered_map<TensorId, kernel::TensorId> elements_, elements_pending_;
+  std::unordered_map<TensorId, ValueId> row_values_;
+};
+
+} // namespace
+
+Built emit_row(const Emission& e) {
+  return RowEmitter(e).run();
+}
+
+} // namespace tang::lower

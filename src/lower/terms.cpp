@@ -1,0 +1,398 @@
+#include "lower/terms.h"
+#include "base/check.h"
+#include "lower/accumulate.h"
+#include <algorithm>
+
+namespace tang::lower {
+
+using graph::Expr;
+using graph::ExprStore;
+using graph::Op;
+using graph::Scalar;
+
+namespace {
+
+/// A path: conditions (with their sign) that all hold where a term is needed. Sorted.
+using Path = std::vector<std::pair<ExprId, bool>>;
+
+/// Operands that are evaluated at the place of the term itself; a fold's body is not.
+std::span<const ExprId> direct_operands(const Expr& e) {
+  std::span<const ExprId> all(e.operands);
+  return e.op == Op::fold ? all.subspan(2) : all;
+}
+
+/// Terms under `roots` that are evaluated here, operands first.
+std::vector<ExprId> reachable_here(const ExprStore& store, std::span<const ExprId> roots) {
+  std::vector<ExprId> found, stack;
+  std::unordered_set<ExprId> seen;
+  auto push = [&](ExprId id) {
+    if (id && seen.insert(id).second) stack.push_back(id);
+  };
+  for (ExprId root : roots) push(root);
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    found.push_back(id);
+    for (ExprId operand : direct_operands(store[id])) push(operand);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+} // namespace
+
+/// Under which paths each term is needed, as a disjunction of conjunctions without absorbed
+/// members, and how often it is used.
+struct Terms::Needs {
+  std::unordered_map<ExprId, std::vector<Path>> paths;
+  std::unordered_map<ExprId, int> uses;
+
+  void add(ExprId id, const Path& path) {
+    auto& list = paths[id];
+    auto within = [](const Path& a, const Path& b) {
+      return std::includes(b.begin(), b.end(), a.begin(), a.end());
+    };
+    for (const Path& other : list)
+      if (within(other, path)) return;
+    std::erase_if(list, [&](const Path& other) { return within(path, other); });
+    list.push_back(path);
+  }
+  bool always(ExprId id) const {
+    auto at = paths.find(id);
+    return at != paths.end() && at->second.size() == 1 && at->second[0].empty();
+  }
+
+  static Path with(Path path, ExprId condition, bool sign) {
+    std::pair<ExprId, bool> literal{condition, sign};
+    auto at = std::lower_bound(path.begin(), path.end(), literal);
+    if (at == path.end() || *at != literal) path.insert(at, literal);
+    return path;
+  }
+
+  Needs(const ExprStore& store, std::span<const ExprId> roots, ExprId condition) {
+    std::vector<ExprId> all(roots.begin(), roots.end());
+    if (condition) all.push_back(condition), add(condition, {}), ++uses[condition];
+    for (ExprId root : roots) add(root, condition ? Path{{condition, true}} : Path{}), ++uses[root];
+    auto order = reachable_here(store, all);
+    // Users before operands: ids descend.
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      const Expr& e = store[*it];
+      const std::vector<Path> here = paths[*it];
+      auto operands = direct_operands(e);
+      for (size_t i = 0; i < operands.size(); ++i) {
+        ++uses[operands[i]];
+        bool branch = (e.op == Op::select && i > 0) ||
+                      ((e.op == Op::logical_and || e.op == Op::logical_or) && i == 1);
+        bool sign = e.op == Op::select ? i == 1 : e.op == Op::logical_and;
+        if (branch && store[operands[i]].has_read) ++uses[operands[0]];
+        for (const Path& path : here)
+          add(operands[i], branch ? with(path, operands[0], sign) : path);
+      }
+    }
+  }
+};
+
+Terms::Terms(Builder& builder, Type real)
+    : builder_(builder), real_(real), prover_(builder.graph()) {}
+
+void Terms::bind(graph::IndexId index, ValueId value) {
+  auto at = indices_.find(index);
+  index_trail_.emplace_back(index, at == indices_.end() ? std::nullopt : std::optional(at->second));
+  indices_[index] = value;
+}
+
+void Terms::bind(const graph::Axis& axis, ValueId value) {
+  bind(axis.index, value);
+  prover_.add_axis(axis);
+}
+
+void Terms::leave(size_t terms, size_t indices, size_t facts) {
+  for (; trail_.size() > terms; trail_.pop_back()) done_.erase(trail_.back());
+  for (; index_trail_.size() > indices; index_trail_.pop_back()) {
+    auto& [index, before] = index_trail_.back();
+    if (before)
+      indices_[index] = *before;
+    else
+      indices_.erase(index);
+  }
+  prover_.rewind(facts);
+}
+
+void Terms::remember(ExprId id, ValueId value) {
+  if (done_.insert_or_assign(id, value).second) trail_.push_back(id);
+}
+
+std::vector<ValueId> Terms::lower(std::span<const ExprId> roots, ExprId path) {
+  const ExprStore& store = builder_.graph().exprs;
+  if (path && store.as_boolean(path) == true) path = {};
+  Needs needs(store, roots, path);
+  std::vector<ExprId> all(roots.begin(), roots.end());
+  size_t before = trail_.size();
+  emit_terms(all, needs);
+  std::vector<ValueId> values;
+  for (ExprId root : roots) values.push_back(done_.at(root));
+  // A load under a path is no value elsewhere, and a state changes.
+  std::vector<ExprId> kept;
+  for (size_t i = before; i < trail_.size(); ++i) {
+    ExprId id = trail_[i];
+    if (store[id].has_state || (store[id].has_read && !needs.always(id)))
+      done_.erase(id);
+    else
+      kept.push_back(id);
+  }
+  trail_.resize(before);
+  trail_.insert(trail_.end(), kept.begin(), kept.end());
+  return values;
+}
+
+void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
+  const ExprStore& store = builder_.graph().exprs;
+  Needs needs(store, roots, path);
+  std::vector<ExprId> all(roots.begin(), roots.end());
+  if (path) all.push_back(path);
+  auto order = reachable_here(store, all);
+  std::unordered_set<ExprId> ready;
+  for (ExprId id : order) {
+    const Expr& e = store[id];
+    bool known = std::all_of(e.free.begin(), e.free.end(),
+                             [&](graph::IndexId i) { return indices_.contains(i); });
+    bool state = e.op == Op::acc || e.op == Op::lhs || e.op == Op::rhs || e.op == Op::fold;
+    bool operands = std::all_of(e.operands.begin(), e.operands.end(),
+                                [&](ExprId o) { return ready.contains(o); });
+    if (!known || state || !operands || (e.has_read && !needs.always(id))) continue;
+    if (e.op == Op::read && !e.guarded && !builder_.is_step(graph::TensorId(e.ref))) {
+      // What held only inside the loop does not prove the read out here.
+      const graph::Tensor& t = builder_.graph()[graph::TensorId(e.ref)];
+      bool inside = true;
+      for (size_t i = 0; i < t.shape.size() && inside; ++i) {
+        auto place = graph::polynomial_of(store, e.operands[i]);
+        inside = place && prover_.nonnegative(*place) && prover_.less(e.operands[i], t.shape[i]);
+      }
+      if (!inside) continue;
+    }
+    ready.insert(id);
+  }
+  // Only the largest terms: what a term that stays behind uses, or a root.
+  std::unordered_set<ExprId> wanted;
+  for (ExprId id : order)
+    if (!ready.contains(id))
+      for (ExprId operand : direct_operands(store[id]))
+        if (ready.contains(operand)) wanted.insert(operand);
+  for (ExprId root : roots)
+    if (ready.contains(root)) wanted.insert(root);
+  std::vector<ExprId> list;
+  for (ExprId id : wanted)
+    if (!store.is_literal(id) && !done_.contains(id)) list.push_back(id);
+  std::sort(list.begin(), list.end());
+  if (list.empty()) return;
+  auto values = lower(list);
+  for (size_t i = 0; i < list.size(); ++i) {
+    // An index sum is as cheap at its use as by name.
+    bool address = store[list[i]].scalar == Scalar::integer && !store[list[i]].has_read;
+    if (!address) remember(list[i], builder_.let("t", values[i]));
+  }
+}
+
+Type Terms::type_of(ExprId id) const {
+  const Expr& e = builder_.graph().exprs[id];
+  switch (e.scalar) {
+  case Scalar::real: return real_;
+  case Scalar::boolean: return Type::boolean;
+  case Scalar::integer: break;
+  }
+  if (!e.has_read) return Type::index;
+  return graph::range_of(graph::ElemType::i32).contains(prover_.range(id)) ? Type::i32 : Type::i64;
+}
+
+void Terms::emit_terms(std::span<const ExprId> roots, Needs& needs) {
+  const ExprStore& store = builder_.graph().exprs;
+  std::vector<ExprId> stack(roots.begin(), roots.end());
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    if (done_.contains(id)) {
+      stack.pop_back();
+      continue;
+    }
+    const Expr& e = store[id];
+    if (operands_)
+      if (auto value = operands_(id)) {
+        remember(id, *value);
+        continue;
+      }
+    bool waits = false;
+    auto need = [&](ExprId other) {
+      if (other && !done_.contains(other)) stack.push_back(other), waits = true;
+    };
+    for (ExprId operand : direct_operands(e)) need(operand);
+    bool conditional = e.op == Op::read && !needs.always(id);
+    if (conditional)
+      for (const Path& path : needs.paths[id])
+        for (const auto& [condition, sign] : path) need(condition);
+    if (waits) continue;
+    stack.pop_back();
+    ValueId predicate;
+    if (conditional) {
+      auto& v = values();
+      for (const Path& path : needs.paths[id]) {
+        ValueId all;
+        for (const auto& [condition, sign] : path) {
+          ValueId c = done_.at(condition);
+          all = v.both(all, sign ? c : v.unary(Op::logical_not, c));
+        }
+        predicate = predicate ? v.binary(Op::logical_or, predicate, all) : all;
+      }
+    }
+    ValueId value = emit_term(id, predicate);
+    bool address = e.scalar == Scalar::integer && !e.has_read;
+    if (needs.uses[id] > 1 && !address && e.op != Op::read)
+      value = builder_.let(e.scalar == Scalar::boolean ? "c" : "t", value);
+    remember(id, value);
+  }
+}
+
+ValueId Terms::at(ExprId id, Type type) {
+  return values().convert(type, done_.at(id));
+}
+
+ValueId Terms::emit_term(ExprId id, ValueId predicate) {
+  const Expr& e = builder_.graph().exprs[id];
+  auto& v = values();
+  switch (e.op) {
+  case Op::literal_int: return v.integer(e.integer);
+  case Op::literal_real: return v.real(e.real, real_);
+  case Op::literal_bool: return v.boolean(e.integer != 0);
+  case Op::dim: return builder_.dim(graph::DimId(e.ref));
+  case Op::index: {
+    auto at = indices_.find(graph::IndexId(e.ref));
+    TANG_CHECK(at != indices_.end(), "index {} has no value in kernel `{}`", e.ref,
+               builder_.kernel().name);
+    return at->second;
+  }
+  case Op::read: return emit_read(e, id, predicate);
+  case Op::acc:
+  case Op::lhs:
+  case Op::rhs: {
+    TANG_CHECK(state_ != nullptr, "a state outside a reduction in kernel `{}`",
+               builder_.kernel().name);
+    std::vector<ValueId> places;
+    for (ExprId place : e.operands) places.push_back(at(place, Type::index));
+    return state_(e.op, e.ref, places);
+  }
+  case Op::fold: return emit_fold(e);
+  case Op::to_real: {
+    ValueId a = done_.at(e.operands[0]);
+    return v.convert(real_, a);
+  }
+  case Op::cast: {
+    ValueId a = done_.at(e.operands[0]);
+    if (e.scalar == Scalar::real) return v.round(e.to, v.convert(real_, a));
+    if (e.scalar == Scalar::boolean) return a;
+    return v.round(e.to, v.convert(Type::i64, a));
+  }
+  default: return operation(e, type_of(id));
+  }
+}
+
+ValueId Terms::operation(const Expr& e, Type type) {
+  const ExprStore& store = builder_.graph().exprs;
+  auto& v = values();
+  // The machine type in which integer operands meet.
+  auto common = [&](std::span<const ExprId> operands) {
+    bool all_index = true, small = true;
+    for (ExprId id : operands) {
+      all_index &= v[done_.at(id)].type == Type::index;
+      small &= graph::range_of(graph::ElemType::i32).contains(prover_.range(id));
+    }
+    return all_index ? Type::index : small ? Type::i32 : Type::i64;
+  };
+  std::span<const ExprId> operands(e.operands);
+  if (e.op == Op::select) {
+    ValueId c = done_.at(operands[0]);
+    Type t = e.scalar == Scalar::integer ? common(operands.subspan(1)) : type;
+    return v.select(c, at(operands[1], t), at(operands[2], t));
+  }
+  Scalar in = store[operands[0]].scalar;
+  Type t = in == Scalar::real ? real_ : in == Scalar::boolean ? Type::boolean : common(operands);
+  if (e.scalar == Scalar::integer && t != Type::index && type == Type::i64) t = Type::i64;
+  if (operands.size() == 1) return v.unary(e.op, at(operands[0], t));
+  return v.binary(e.op, at(operands[0], t), at(operands[1], t));
+}
+
+ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
+  graph::TensorId tensor(e.ref);
+  auto& v = values();
+  if (builder_.is_step(tensor)) return builder_.step(tensor);
+  if (override_)
+    if (auto value = override_(id)) return *value;
+  const ExprStore& store = builder_.graph().exprs;
+  const graph::Tensor& t = builder_.graph()[tensor];
+  kernel::TensorId param = builder_.param(tensor);
+  kernel::Ref ref{param, {}};
+  ValueId inside;
+  for (size_t i = 0; i < t.shape.size(); ++i) {
+    ExprId place = e.operands[i];
+    ValueId value = done_.at(place);
+    bool gathered = store[place].has_read && v[value].type != Type::index;
+    if (e.guarded) {
+      // Data is compared before it is narrowed to an address.
+      Type type = gathered ? Type::i64 : Type::index;
+      ValueId p = v.convert(type, value),
+              extent = v.convert(type, builder_.kernel()[param].shape[i]);
+      auto polynomial = graph::polynomial_of(store, place);
+      if (gathered || !polynomial || !prover_.nonnegative(*polynomial))
+        inside = v.both(inside, v.binary(Op::le, v.integer(0, type), p));
+      if (gathered || !prover_.less(place, t.shape[i])) inside = v.both(inside, v.less(p, extent));
+    }
+    ref.coordinates.push_back(v.convert(Type::index, value));
+  }
+  if (inside) inside = builder_.let("in", inside);
+  Type type = register_type(t.type);
+  ValueId all = v.both(predicate, inside);
+  if (all) all = builder_.let("c", all);
+  ValueId zero = type == Type::boolean   ? v.boolean(false)
+                 : kernel::is_real(type) ? v.real(0, type)
+                                         : v.integer(0, type);
+  Type wanted = e.scalar == Scalar::real ? real_ : type;
+  if (!e.guarded)
+    return v.convert(wanted,
+                     builder_.load(t.name, type, std::move(ref), all, all ? zero : ValueId{}));
+  ExprId otherwise = e.operands.back();
+  ValueId other = v.convert(wanted, done_.at(otherwise));
+  if (!inside)
+    return v.convert(wanted,
+                     builder_.load(t.name, type, std::move(ref), all, all ? zero : ValueId{}));
+  if (store.is_literal(otherwise) && wanted == type)
+    return builder_.load(t.name, type, std::move(ref), all, other);
+  ValueId loaded = builder_.load(t.name, type, std::move(ref), all, zero);
+  return v.select(inside, v.convert(wanted, loaded), other);
+}
+
+ValueId Terms::emit_fold(const Expr& e) {
+  graph::MonoidId monoid(e.ref);
+  Accumulator acc(*this, monoid, "fold",
+                  {e.scalar == Scalar::integer ? Type::i64
+                   : e.scalar == Scalar::real  ? real_
+                                               : Type::boolean});
+  acc.init();
+  auto& v = values();
+  // Loops nest in the order of the bound indices; the innermost combines.
+  auto nest = [&](auto&& self, size_t level) -> void {
+    if (level == e.bound.size()) {
+      ExprId body = e.operands[0];
+      acc.combine({&body, 1}, {}, e.operands[1]);
+      return;
+    }
+    ValueId extent = builder_.extent(e.operands[2 + level]);
+    builder_.loop("l", v.integer(0), extent, v.integer(1), kernel::LoopKind::serial,
+                  [&](ValueId index) {
+                    scope([&] {
+                      bind(graph::Axis{e.bound[level], e.operands[2 + level], "l", {}, {}}, index);
+                      self(self, level + 1);
+                    });
+                  });
+  };
+  nest(nest, 0);
+  return acc.value(0, {});
+}
+
+} // namespace tang::lower

@@ -1,0 +1,90 @@
+#pragma once
+// Lowers graph terms to kernel values, emitting the loads they need.
+//
+// A point that a filter, a guard or an untaken branch excludes must not touch memory outside its
+// tensor. So each read is loaded under the disjunction of the paths that need it; everything else
+// is computed unconditionally and selected.
+#include "graph/prover.h"
+#include "lower/builder.h"
+#include <functional>
+#include <utility>
+
+namespace tang::lower {
+
+class Terms {
+public:
+  /// `real` is the format that real numbers compute in.
+  Terms(Builder& builder, Type real);
+
+  Builder& builder() { return builder_; }
+  kernel::ValueStore& values() { return builder_.values(); }
+  graph::Prover& prover() { return prover_; }
+  Type real() const { return real_; }
+
+  /// The value of a bound index.
+  ValueId index(graph::IndexId id) const { return indices_.at(id); }
+  /// Gives an index its value (of type index) from here to the end of the scope.
+  void bind(graph::IndexId index, ValueId value);
+  void bind(const graph::Axis& axis, ValueId value);
+
+  /// What acc, lhs and rhs terms mean here; the places are already lowered.
+  using State =
+      std::function<ValueId(graph::Op op, uint32_t field, const std::vector<ValueId>& places)>;
+  State exchange_state(State state) { return std::exchange(state_, std::move(state)); }
+  /// A value for some reads instead of memory (registers of a row, vectors loaded before).
+  using Override = std::function<std::optional<ValueId>(ExprId read)>;
+  Override exchange_override(Override override) {
+    return std::exchange(override_, std::move(override));
+  }
+
+  /// Values for whole subterms (operands of a contraction that were staged); nothing below them is
+  /// emitted.
+  Override exchange_operands(Override operands) {
+    return std::exchange(operands_, std::move(operands));
+  }
+
+  /// Values of the terms, loads emitted at the builder's place. `path` is a boolean term under
+  /// which alone the terms are needed (empty = always).
+  std::vector<ValueId> lower(std::span<const ExprId> roots, ExprId path = {});
+  ValueId lower(ExprId root, ExprId path = {}) { return lower({&root, 1}, path)[0]; }
+
+  /// Emits now what `roots` need whatever the value of indices not bound yet: loads and subterms
+  /// that are free of them, needed on every path, and in range by what is known here.
+  void hoist(std::span<const ExprId> roots, ExprId path = {});
+
+  /// Names bound and terms emitted inside are forgotten when `inside` returns.
+  template <class F>
+  void scope(F&& inside) {
+    size_t terms = trail_.size(), indices = index_trail_.size(), facts = prover_.mark();
+    inside();
+    leave(terms, indices, facts);
+  }
+
+  /// The machine type of a term's value.
+  Type type_of(ExprId id) const;
+  ValueId convert(ValueId value, Type to) { return values().convert(to, value); }
+
+private:
+  struct Needs;
+  void leave(size_t terms, size_t indices, size_t facts);
+  void emit_terms(std::span<const ExprId> roots, Needs& needs);
+  ValueId emit_term(ExprId id, ValueId predicate);
+  ValueId emit_read(const graph::Expr& e, ExprId id, ValueId predicate);
+  ValueId emit_fold(const graph::Expr& e);
+  ValueId operation(const graph::Expr& e, Type type);
+  ValueId at(ExprId id, Type type);
+  void remember(ExprId id, ValueId value);
+
+  Builder& builder_;
+  Type real_;
+  graph::Prover prover_;
+  State state_;
+  Override override_;
+  Override operands_;
+  std::unordered_map<graph::IndexId, ValueId> indices_;
+  std::vector<std::pair<graph::IndexId, std::optional<ValueId>>> index_trail_;
+  std::unordered_map<ExprId, ValueId> done_;
+  std::vector<ExprId> trail_;
+};
+
+} // namespace tang::lower

@@ -1,0 +1,377 @@
+// A contraction in two levels of tiles. With threads: a block owns block_m x block_n points,
+// operands pass through shared memory block_k deep, a thread owns thread_m x thread_n accumulators.
+// Without: one register tile, operands straight from memory.
+#include "base/check.h"
+#include "graph/contraction.h"
+#include "lower/emit.h"
+#include <algorithm>
+
+namespace tang::lower {
+
+using graph::Axis;
+using graph::Comprehension;
+using graph::Op;
+using kernel::LoopKind;
+
+namespace {
+
+class TileEmitter {
+public:
+  explicit TileEmitter(const Emission& e)
+      : e_(e), g_(e.graph), b_(e.graph, e.name), terms_(b_, compute_type(e.graph, e.nodes)),
+        f_(e.fields), c_(std::get<Comprehension>(e.nodes[0]->definition)), r_(*c_.reduction) {
+    for (const auto& [step, last] : e.steps) b_.declare_step(step, last);
+    sides_ = graph::sides_of(g_, c_);
+    TANG_CHECK(!sides_.m.empty() && !sides_.n.empty(), "`{}` is no contraction", e.name);
+    if (!e.machine.hardware_grid) {
+      // Without threads the outer axes are loops, so that no index needs a division.
+      auto outer = [&](std::vector<size_t>& side) {
+        sides_.batch.insert(sides_.batch.end(), side.begin(), side.end() - 1);
+        side.erase(side.begin(), side.end() - 1);
+      };
+      outer(sides_.m), outer(sides_.n);
+      std::sort(sides_.batch.begin(), sides_.batch.end());
+    }
+    operands_ = graph::operands_of(g_, c_, sides_);
+    points_.resize(c_.points.size());
+  }
+
+  Built run() {
+    type_ = field_types(g_, c_, prover_with_axes(), terms_.real())[0];
+    if (e_.machine.hardware_grid)
+      staged();
+    else
+      serial();
+    return b_.finish();
+  }
+
+private:
+  graph::Prover prover_with_axes() {
+    graph::Prover p(g_);
+    for (const Axis& axis : c_.points) p.add_axis(axis);
+    for (const Axis& axis : r_.axes) p.add_axis(axis);
+    return p;
+  }
+
+  ValueId size_of(const std::vector<size_t>& axes) {
+    ValueId product = b_.values().integer(1);
+    for (size_t i : axes) product = b_.values().mul(product, b_.extent(c_.points[i].extent));
+    return product;
+  }
+
+  ValueId block_mode(const std::string& name, ValueId extent) {
+    auto& v = b_.values();
+    graph::IntRange range = v.range(extent);
+    kernel::Var var{name, Type::index, 0, {}};
+    if (range.hi != graph::IntRange{}.hi) var.hi = std::max<int64_t>(range.hi - 1, 0);
+    VarId id = v.add_var(std::move(var));
+    b_.kernel().blocks.push_back({id, extent});
+    return v.variable(id);
+  }
+
+  /// Coordinates of the axes from one flat number, the last axis fastest.
+  void bind_flat(const std::vector<size_t>& axes, ValueId flat) {
+    auto& v = b_.values();
+    for (size_t n = axes.size(); n-- > 0;) {
+      const Axis& axis = c_.points[axes[n]];
+      ValueId extent = b_.extent(axis.extent);
+      points_[axes[n]] = n == 0 ? flat : b_.let(axis.name, v.binary(Op::mod, flat, extent));
+      if (n > 0) flat = v.binary(Op::floordiv, flat, extent);
+    }
+    for (size_t i : axes) terms_.bind(c_.points[i], points_[i]);
+  }
+
+  void bind_reduce(ValueId flat) {
+    auto& v = b_.values();
+    for (size_t n = r_.axes.size(); n-- > 0;) {
+      ValueId extent = b_.extent(r_.axes[n].extent);
+      ValueId index = n == 0 ? flat : b_.let(r_.axes[n].name, v.binary(Op::mod, flat, extent));
+      if (n > 0) flat = v.binary(Op::floordiv, flat, extent);
+      terms_.bind(r_.axes[n], index);
+    }
+  }
+
+  Type operand_type(ExprId id) const { return terms_.type_of(id); }
+
+  // --- with threads
+  // ---------------------------------------------------------------------------------
+
+  /// A register coordinate within a block's tile: groups of four neighbours, so that shared memory
+  /// is read in 16-byte vectors without bank conflicts.
+  ValueId tile_place(ValueId thread, int threads, int per_thread, int64_t i) {
+    auto& v = b_.values();
+    int group = std::min(per_thread, 4);
+    int64_t base = i / group * group * threads + i % group;
+    return v.add(v.mul(thread, v.integer(group)), v.integer(base));
+  }
+
+  void staged() {
+    auto& v = b_.values();
+    int tm = f_.block_m / f_.thread_m, tn = f_.block_n / f_.thread_n, threads = tm * tn;
+    VarId x = v.add_var({"tx", Type::index, 0, tn - 1}),
+          y = v.add_var({"ty", Type::index, 0, tm - 1});
+    b_.kernel().threads = {{x, tn}, {y, tm}};
+    ValueId tx = v.variable(x), ty = v.variable(y);
+    ValueId rows = size_of(sides_.m), cols = size_of(sides_.n);
+    ValueId bn = block_mode("bn", v.ceildiv(cols, f_.block_n)),
+            bm = block_mode("bm", v.ceildiv(rows, f_.block_m));
+    ValueId batch = block_mode("batch", size_of(sides_.batch));
+    bind_flat(sides_.batch, batch);
+    ValueId m0 = b_.let("m0", v.mul(bm, v.integer(f_.block_m))),
+            n0 = b_.let("n0", v.mul(bn, v.integer(f_.block_n)));
+    ValueId thread = b_.let("thread", v.add(v.mul(ty, v.integer(tn)), tx));
+    ValueId depth = v.integer(1);
+    for (const Axis& axis : r_.axes) depth = v.mul(depth, b_.extent(axis.extent));
+
+    std::vector<kernel::TensorId> as, bs;
+    // One column of padding keeps transposing stores off each other's banks.
+    for (ExprId id : operands_.a)
+      as.push_back(b_.shared("a_tile", element_type(operand_type(id)), {f_.block_k, f_.block_m},
+                             {f_.block_m + 4, 1}));
+    for (ExprId id : operands_.b)
+      bs.push_back(b_.shared("b_tile", element_type(operand_type(id)), {f_.block_k, f_.block_n},
+                             {f_.block_n + 4, 1}));
+    kernel::TensorId acc = b_.registers("acc", type_, {f_.thread_m, f_.thread_n});
+    init(acc);
+    b_.loop("k0", v.integer(0), depth, v.integer(f_.block_k), LoopKind::serial, [&](ValueId k0) {
+      for (size_t i = 0; i < as.size(); ++i)
+        stage(operands_.a[i], as[i], sides_.m, m0, rows, f_.block_m, k0, depth, thread, threads);
+      for (size_t i = 0; i < bs.size(); ++i)
+        stage(operands_.b[i], bs[i], sides_.n, n0, cols, f_.block_n, k0, depth, thread, threads);
+      b_.emit({kernel::Barrier{}});
+      b_.spec("MatMul", "", {acc}, {}, [&] { multiply(acc, as, bs, tx, ty, tn, tm, k0, depth); });
+      b_.emit({kernel::Barrier{}});
+    });
+    for (int i = 0; i < f_.thread_m; ++i)
+      for (int j = 0; j < f_.thread_n; ++j) {
+        ValueId m = v.add(m0, tile_place(ty, tm, f_.thread_m, i)),
+                n = v.add(n0, tile_place(tx, tn, f_.thread_n, j));
+        b_.when(v.both(v.less(m, rows), v.less(n, cols)), [&] {
+          terms_.scope([&] {
+            bind_flat(sides_.m, b_.let("m", m));
+            bind_flat(sides_.n, b_.let("n", n));
+            results(b_.element(acc, {v.integer(i), v.integer(j)}));
+          });
+        });
+      }
+  }
+
+  /// One operand's tile into shared memory, what lies outside as zeros (they reach no stored
+  /// point).
+  void stage(ExprId operand, kernel::TensorId tile, const std::vector<size_t>& side, ValueId first,
+             ValueId count, int size, ValueId k0, ValueId depth, ValueId thread, int threads) {
+    auto& v = b_.values();
+    bool k_fast = graph::contiguous_along(g_, operand, r_.axes.back().index) &&
+                  !graph::contiguous_along(g_, operand, c_.points[side.back()].index);
+    int64_t total = int64_t{size} * f_.block_k;
+    b_.spec("Move", "", {tile}, {}, [&] {
+      b_.loop("s", ceildiv_int(total, threads), LoopKind::unrolled, [&](ValueId s) {
+        ValueId e = v.add(v.mul(s, v.integer(threads)), thread);
+        auto load = [&] {
+          ValueId p, kk;
+          if (k_fast)
+            kk = v.binary(Op::mod, e, v.integer(f_.block_k)),
+            p = v.binary(Op::floordiv, e, v.integer(f_.block_k));
+          else
+            p = v.binary(Op::mod, e, v.integer(size)),
+            kk = v.binary(Op::floordiv, e, v.integer(size));
+          p = b_.let("p", p), kk = b_.let("kk", kk);
+          ValueId m = b_.let("at", v.add(first, p)), k = b_.let("k", v.add(k0, kk));
+          Type type = operand_type(operand);
+          kernel::If branch{v.both(v.less(m, count), v.less(k, depth)), {}, {}};
+          b_.nest(branch.then, [&] {
+            terms_.scope([&] {
+              bind_flat(side, m);
+              bind_reduce(k);
+              b_.store({tile, {kk, p}}, v.convert(type, terms_.lower(operand)));
+            });
+          });
+          ValueId zero = type == Type::boolean   ? v.boolean(false)
+                         : kernel::is_real(type) ? v.real(0, type)
+                                                 : v.integer(0, type);
+          b_.nest(branch.otherwise, [&] { b_.store({tile, {kk, p}}, zero); });
+          b_.emit({std::move(branch)});
+        };
+        if (total % threads == 0)
+          load();
+        else
+          b_.when(v.less(e, v.integer(total)), load);
+      });
+    });
+  }
+
+  static int64_t ceildiv_int(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+  void multiply(kernel::TensorId acc, const std::vector<kernel::TensorId>& as,
+                const std::vector<kernel::TensorId>& bs, ValueId tx, ValueId ty, int tn, int tm,
+                ValueId k0, ValueId depth) {
+    auto& v = b_.values();
+    auto step = [&](ValueId kk) {
+      terms_.scope([&] {
+        std::vector<std::vector<ValueId>> a(as.size()), b(bs.size());
+        for (size_t o = 0; o < as.size(); ++o)
+          for (int i = 0; i < f_.thread_m; ++i)
+            a[o].push_back(b_.load("a", operand_type(operands_.a[o]),
+                                   {as[o], {kk, tile_place(ty, tm, f_.thread_m, i)}}));
+        for (size_t o = 0; o < bs.size(); ++o)
+          for (int j = 0; j < f_.thread_n; ++j)
+            b[o].push_back(b_.load("b", operand_type(operands_.b[o]),
+                                   {bs[o], {kk, tile_place(tx, tn, f_.thread_n, j)}}));
+        for (int i = 0; i < f_.thread_m; ++i)
+          for (int j = 0; j < f_.thread_n; ++j)
+            update(
+                acc, v.integer(i), v.integer(j), [&](size_t o) { return a[o][i]; },
+                [&](size_t o) { return b[o][j]; }, [] {});
+      });
+    };
+    ValueId rest = v.sub(depth, k0);
+    auto fixed = v.as_integer(depth);
+    if (fixed && *fixed % f_.block_k == 0) {
+      b_.loop("kk", f_.block_k, LoopKind::unrolled, step);
+      return;
+    }
+    kernel::If whole{v.binary(Op::le, v.integer(f_.block_k), rest), {}, {}};
+    b_.nest(whole.then, [&] { b_.loop("kk", f_.block_k, LoopKind::unrolled, step); });
+    b_.nest(whole.otherwise,
+            [&] { b_.loop("kk", v.integer(0), rest, v.integer(1), LoopKind::serial, step); });
+    b_.emit({std::move(whole)});
+  }
+
+  // --- shared by both forms
+  // -------------------------------------------------------------------------
+
+  void init(kernel::TensorId acc) {
+    auto& v = b_.values();
+    const graph::Monoid& m = g_[r_.monoid];
+    ValueId identity = v.convert(type_, terms_.lower(m.fields[0].identity));
+    b_.loop("i", f_.thread_m, LoopKind::unrolled, [&](ValueId i) {
+      b_.loop("j", f_.thread_n, LoopKind::unrolled, [&](ValueId j) {
+        b_.store({acc, {i, j}}, identity);
+      });
+    });
+  }
+
+  /// acc[i, j] = combine(acc[i, j], body) with the operands' values given.
+  template <class A, class B, class Bind>
+  void update(kernel::TensorId acc, ValueId i, ValueId j, A&& a, B&& b, Bind&& bind) {
+    auto& v = b_.values();
+    const graph::Monoid& m = g_[r_.monoid];
+    terms_.scope([&] {
+      bind();
+      auto outer = terms_.exchange_operands([&](ExprId id) -> std::optional<ValueId> {
+        auto find = [&](const std::vector<ExprId>& list) {
+          return std::find(list.begin(), list.end(), id) - list.begin();
+        };
+        if (size_t o = find(operands_.a); o < operands_.a.size()) return a(o);
+        if (size_t o = find(operands_.b); o < operands_.b.size()) return b(o);
+        return std::nullopt;
+      });
+      ValueId element = v.convert(type_, terms_.lower(r_.body[0]));
+      terms_.exchange_operands(std::move(outer));
+      auto state = terms_.exchange_state([&](Op op, uint32_t, const std::vector<ValueId>&) {
+        return op == Op::lhs ? b_.element(acc, {i, j}) : element;
+      });
+      ValueId next = v.convert(type_, terms_.lower(m.combine[0]));
+      terms_.exchange_state(std::move(state));
+      b_.store({acc, {i, j}}, next);
+    });
+  }
+
+  void results(ValueId acc) {
+    auto outer =
+        terms_.exchange_state([&](Op, uint32_t, const std::vector<ValueId>&) { return acc; });
+    for (const graph::Result& result : c_.results) store_result(terms_, result, points_, {});
+    terms_.exchange_state(std::move(outer));
+  }
+
+  // --- without threads
+  // ------------------------------------------------------------------------------
+
+  void serial() {
+    auto& v = b_.values();
+    const Axis &row = c_.points[sides_.m[0]], &col = c_.points[sides_.n[0]];
+    ValueId rows = b_.extent(row.extent), cols = b_.extent(col.extent);
+    ValueId bn = block_mode(col.name + "_block", v.ceildiv(cols, f_.block_n)),
+            bm = block_mode(row.name + "_block", v.ceildiv(rows, f_.block_m));
+    for (size_t n = sides_.batch.size(); n-- > 0;) {
+      const Axis& axis = c_.points[sides_.batch[n]];
+      points_[sides_.batch[n]] = block_mode(axis.name, b_.extent(axis.extent));
+    }
+    for (size_t i : sides_.batch) terms_.bind(c_.points[i], points_[i]);
+    ValueId m0 = b_.let(row.name + "0", v.mul(bm, v.integer(f_.block_m))),
+            n0 = b_.let(col.name + "0", v.mul(bn, v.integer(f_.block_n)));
+    kernel::TensorId acc = b_.registers("acc", type_, {f_.thread_m, f_.thread_n});
+    init(acc);
+    // The whole tile has constant bounds, which is what a C compiler needs to keep it in registers.
+    ValueId full = v.both(v.binary(Op::le, v.add(m0, v.integer(f_.block_m)), rows),
+                          v.binary(Op::le, v.add(n0, v.integer(f_.block_n)), cols));
+    kernel::If whole{full, {}, {}};
+    b_.nest(whole.then,
+            [&] { register_tile(acc, m0, n0, v.integer(f_.block_m), v.integer(f_.block_n)); });
+    b_.nest(whole.otherwise, [&] {
+      ValueId mm = b_.let("rows", v.binary(Op::min, v.integer(f_.block_m), v.sub(rows, m0)));
+      ValueId nn = b_.let("cols", v.binary(Op::min, v.integer(f_.block_n), v.sub(cols, n0)));
+      register_tile(acc, m0, n0, mm, nn);
+    });
+    b_.emit({std::move(whole)});
+  }
+
+  void over(const std::string& name, size_t axis, ValueId first, ValueId count, LoopKind kind,
+            const std::function<void(ValueId)>& inside) {
+    auto& v = b_.values();
+    b_.loop(name, v.integer(0), count, v.integer(1), kind, [&](ValueId i) {
+      terms_.scope([&] {
+        points_[axis] = v.add(first, i);
+        terms_.bind(c_.points[axis], points_[axis]);
+        inside(i);
+      });
+    });
+  }
+
+  void register_tile(kernel::TensorId acc, ValueId m0, ValueId n0, ValueId mm, ValueId nn) {
+    size_t m = sides_.m[0], n = sides_.n[0];
+    auto& v = b_.values();
+    reduce_loops(terms_, r_.axes, [&] {
+      std::vector<kernel::TensorId> as, bs;
+      for (ExprId id : operands_.b) {
+        bs.push_back(b_.registers("b", operand_type(id), {f_.thread_n}));
+        over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) {
+          b_.store({bs.back(), {j}}, v.convert(operand_type(id), terms_.lower(id)));
+        });
+      }
+      over("i", m, m0, mm, LoopKind::serial, [&](ValueId i) {
+        std::vector<ValueId> a;
+        for (ExprId id : operands_.a)
+          a.push_back(b_.let("a", v.convert(operand_type(id), terms_.lower(id))));
+        over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) {
+          update(
+              acc, i, j, [&](size_t o) { return a[o]; },
+              [&](size_t o) { return b_.element(bs[o], {j}); }, [] {});
+        });
+      });
+    });
+    over("i", m, m0, mm, LoopKind::serial, [&](ValueId i) {
+      over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) { results(b_.element(acc, {i, j})); });
+    });
+  }
+
+  const Emission& e_;
+  const graph::Graph& g_;
+  Builder b_;
+  Terms terms_;
+  const plan::Fields& f_;
+  const Comprehension& c_;
+  const graph::Reduction& r_;
+  graph::Sides sides_;
+  graph::Operands operands_;
+  Type type_ = Type::f32;
+  std::vector<ValueId> points_;
+};
+
+} // namespace
+
+Built emit_tile(const Emission& e) {
+  return TileEmitter(e).run();
+}
+
+} // namespace tang::lower

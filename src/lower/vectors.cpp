@@ -1,0 +1,130 @@
+#include "lower/vectors.h"
+#include "lower/emit.h"
+#include <algorithm>
+
+namespace tang::lower {
+
+using graph::Axis;
+using graph::Expr;
+using graph::Op;
+using kernel::LoopKind;
+
+bool moves_as_vector(const graph::Graph& graph, const Expr& read, const Axis& inner, int width) {
+  const graph::Tensor& t = graph[graph::TensorId(read.ref)];
+  if (read.guarded || t.shape.empty() || !t.strides.empty() || graph::is_packed(t.type))
+    return false;
+  const graph::ExprStore& store = graph.exprs;
+  const Expr& last = store[read.operands.back()];
+  if (last.op != Op::index || last.ref != inner.index.value) return false;
+  for (size_t i = 0; i + 1 < t.shape.size(); ++i) {
+    const auto& free = store[read.operands[i]].free;
+    if (std::find(free.begin(), free.end(), inner.index) != free.end()) return false;
+  }
+  int64_t bytes = graph::bytes_of(t.type, width);
+  if (t.align < std::min<int64_t>(16, bytes)) return false;
+  if (t.shape.back() == inner.extent) return true;
+  auto extent = store.as_integer(t.shape.back());
+  return extent && *extent % width == 0;
+}
+
+std::vector<ExprId> vector_reads(const graph::Graph& graph, std::span<const ExprId> roots,
+                                 const Axis& inner, int width) {
+  const graph::ExprStore& store = graph.exprs;
+  std::vector<ExprId> found, stack(roots.begin(), roots.end());
+  std::unordered_set<ExprId> seen(roots.begin(), roots.end());
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    const Expr& e = store[id];
+    if (e.op == Op::fold) continue;
+    if (e.op == Op::read && moves_as_vector(graph, e, inner, width)) {
+      found.push_back(id);
+      continue;
+    }
+    bool branches = e.op == Op::select || e.op == Op::logical_and || e.op == Op::logical_or;
+    size_t always = branches ? 1 : e.operands.size();
+    for (size_t i = 0; i < always; ++i)
+      if (seen.insert(e.operands[i]).second) stack.push_back(e.operands[i]);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void copy_vector(Builder& b, kernel::Ref dst, kernel::Ref src, graph::ElemType memory_type,
+                 int width, int vector_bytes, ValueId predicate) {
+  auto& v = b.values();
+  int piece = std::min(width, static_cast<int>(vector_bytes * 8 / graph::info(memory_type).bits));
+  for (int at = 0; at < width; at += piece) {
+    kernel::Ref d = dst, s = src;
+    if (at > 0) {
+      d.coordinates.back() = v.add(d.coordinates.back(), v.integer(at));
+      s.coordinates.back() = v.add(s.coordinates.back(), v.integer(at));
+    }
+    b.emit({kernel::Copy{std::move(d), std::move(s), piece, predicate}});
+  }
+}
+
+void emit_vectors(Terms& terms, const graph::Comprehension& node, std::vector<ValueId> points,
+                  size_t axis, int width, int vector_bytes) {
+  auto& b = terms.builder();
+  auto& v = b.values();
+  const graph::Graph& g = b.graph();
+  const Axis& inner = node.points[axis];
+  ValueId first = b.let(inner.name + "0", v.mul(points[axis], v.integer(width)));
+  std::vector<ExprId> roots;
+  for (const graph::Result& result : node.results) roots.push_back(result.value);
+  terms.hoist(roots);
+  std::unordered_map<ExprId, kernel::TensorId> loaded;
+  for (ExprId id : vector_reads(g, roots, inner, width)) {
+    const Expr& read = g.exprs[id];
+    const graph::Tensor& t = g[graph::TensorId(read.ref)];
+    kernel::TensorId r = b.registers(t.name + "_v", register_type(t.type), {width});
+    kernel::Ref src{b.param(graph::TensorId(read.ref)), {}};
+    for (size_t i = 0; i + 1 < read.operands.size(); ++i)
+      src.coordinates.push_back(v.convert(Type::index, terms.lower(read.operands[i])));
+    src.coordinates.push_back(first);
+    copy_vector(b, {r, {v.integer(0)}}, src, t.type, width, vector_bytes);
+    loaded[id] = r;
+  }
+  // Outputs that are written in part, or are packed, go element by element.
+  auto whole = [&](const graph::Result& result) {
+    const graph::Tensor& t = g[result.tensor];
+    return b.store_prefix.empty() && !t.over && t.strides.empty() && !graph::is_packed(t.type) &&
+           axis + 1 == node.points.size();
+  };
+  std::vector<kernel::TensorId> out(node.results.size());
+  for (size_t i = 0; i < out.size(); ++i)
+    if (whole(node.results[i]))
+      out[i] = b.registers(g[node.results[i].tensor].name + "_v",
+                           register_type(g[node.results[i].tensor].type), {width});
+  b.loop("e", width, LoopKind::unrolled, [&](ValueId e) {
+    terms.scope([&] {
+      auto outer = terms.exchange_override([&](ExprId id) -> std::optional<ValueId> {
+        auto at = loaded.find(id);
+        if (at == loaded.end()) return std::nullopt;
+        ValueId value = b.element(at->second, {e});
+        bool real = g.exprs[id].scalar == graph::Scalar::real;
+        return real ? v.convert(terms.real(), value) : value;
+      });
+      ValueId index = v.add(first, e);
+      terms.bind(inner, index);
+      points[axis] = index;
+      for (size_t i = 0; i < out.size(); ++i) {
+        const graph::Result& result = node.results[i];
+        if (!out[i])
+          store_result(terms, result, points, {});
+        else
+          b.store({out[i], {e}},
+                  v.convert(register_type(g[result.tensor].type), terms.lower(result.value)));
+      }
+      terms.exchange_override(std::move(outer));
+    });
+  });
+  points[axis] = first;
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i])
+      copy_vector(b, {b.param(node.results[i].tensor, true), points}, {out[i], {v.integer(0)}},
+                  g[node.results[i].tensor].type, width, vector_bytes);
+}
+
+} // namespace tang::lower

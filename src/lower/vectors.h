@@ -1,0 +1,25 @@
+#pragma once
+#include "lower/terms.h"
+
+namespace tang::lower {
+
+/// Whether a read moves as vectors along the axis `inner`: unguarded, contiguous, the axis alone in
+/// its last place and in no other, and rows that keep vectors aligned because the innermost extent
+/// is the axis's own or a multiple of `width`.
+bool moves_as_vector(const graph::Graph& graph, const graph::Expr& read, const graph::Axis& inner,
+                     int width);
+
+/// Reads among `roots` that are needed on every path and move as vectors along `inner`.
+std::vector<ExprId> vector_reads(const graph::Graph& graph, std::span<const ExprId> roots,
+                                 const graph::Axis& inner, int width);
+
+/// Copies `width` neighbours between a register tensor and a vector in memory, in the widest moves.
+void copy_vector(Builder& builder, kernel::Ref dst, kernel::Ref src, graph::ElemType memory_type,
+                 int width, int vector_bytes, ValueId predicate = {});
+
+/// A map's results at `width` neighbouring points along axis `axis`, whose value in `points` counts
+/// vectors.
+void emit_vectors(Terms& terms, const graph::Comprehension& node, std::vector<ValueId> points,
+                  size_t axis, int width, int vector_bytes);
+
+} // namespace tang::lower

@@ -1,0 +1,191 @@
+// Row groups: softmax, norms and their like, read once.
+#include "schedule/shapes.h"
+#include <algorithm>
+
+namespace tang::schedule {
+
+using graph::Axis;
+using graph::Comprehension;
+using graph::Expr;
+using graph::ExprId;
+using graph::Graph;
+using graph::Op;
+using graph::TensorId;
+
+namespace {
+
+/// How a node stands to the rows: it reduces along them, maps their elements, or maps rows.
+enum class Role { reduction, elements, row };
+
+struct Member {
+  Role role;
+  size_t rows;
+  ExprId inner; ///< extent of the inner axis; empty for `row`
+};
+
+std::optional<Member> member(const Graph& graph, const Comprehension& c,
+                             std::optional<size_t> rows) {
+  if (c.scan) return std::nullopt;
+  for (const graph::Result& result : c.results)
+    if (!result.extra.empty()) return std::nullopt;
+  if (c.reduction) {
+    const graph::Monoid& m = graph[c.reduction->monoid];
+    bool scalar =
+        std::all_of(m.fields.begin(), m.fields.end(), [](const auto& f) { return f.axes.empty(); });
+    const auto& axes = c.reduction->axes;
+    if (m.form != graph::Monoid::Form::expressions || !m.commutative || !scalar ||
+        axes.size() != 1 || axes[0].lo || axes[0].hi)
+      return std::nullopt;
+    return Member{Role::reduction, c.points.size(), axes[0].extent};
+  }
+  if (c.points.empty())
+    return rows == size_t{0} ? std::optional(Member{Role::row, 0, {}}) : std::nullopt;
+  if (rows && c.points.size() == *rows) return Member{Role::row, *rows, {}};
+  return Member{Role::elements, c.points.size() - 1, c.points.back().extent};
+}
+
+/// Reads that touch the inner axis do so along the tensor's last place, so that neighbouring
+/// threads touch neighbouring elements.
+bool contiguous(const Graph& graph, const Comprehension& c, size_t rows) {
+  auto all = graph::roots(c);
+  graph::IndexId inner(static_cast<uint32_t>(rows));
+  for (ExprId id : graph::reachable(graph.exprs, all)) {
+    const Expr& e = graph.exprs[id];
+    if (e.op == Op::fold) return false;
+    if (e.op != Op::read || !std::binary_search(e.free.begin(), e.free.end(), inner)) continue;
+    const graph::Tensor& t = graph[TensorId(e.ref)];
+    for (size_t i = 0; i < t.shape.size(); ++i) {
+      const auto& free = graph.exprs[e.operands[i]].free;
+      if (i + 1 < t.shape.size() && std::binary_search(free.begin(), free.end(), inner))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool same_rows(const std::vector<Axis>& a, const std::vector<Axis>& b, size_t rows) {
+  for (size_t i = 0; i < rows; ++i)
+    if (a[i].extent != b[i].extent || a[i].lo || a[i].hi || b[i].lo || b[i].hi) return false;
+  return true;
+}
+
+/// Every read of a tensor of the group is at the reader's own row (and element).
+bool reads_own_row(const Graph& graph, const Comprehension& c,
+                   const std::vector<std::pair<TensorId, Role>>& defined, size_t rows) {
+  auto all = graph::roots(c);
+  for (ExprId id : graph::reachable(graph.exprs, all)) {
+    const Expr& e = graph.exprs[id];
+    if (e.op != Op::read) continue;
+    auto at = std::find_if(defined.begin(), defined.end(),
+                           [&](const auto& d) { return d.first == TensorId(e.ref); });
+    if (at == defined.end()) continue;
+    size_t places = rows + (at->second == Role::elements ? 1 : 0);
+    if (e.guarded || e.operands.size() != places) return false;
+    for (size_t i = 0; i < places; ++i) {
+      const Expr& place = graph.exprs[e.operands[i]];
+      if (place.op != Op::index || place.ref != i) return false;
+    }
+  }
+  return true;
+}
+
+/// Results at row level must not need an element.
+bool row_values_only(const Graph& graph, const Comprehension& c, Role role,
+                     const std::vector<std::pair<TensorId, Role>>& defined) {
+  if (role == Role::elements) return true;
+  for (const graph::Result& result : c.results)
+    for (ExprId id : graph::reachable(graph.exprs, {&result.value, 1})) {
+      const Expr& e = graph.exprs[id];
+      if (e.op == Op::read &&
+          std::find(defined.begin(), defined.end(), std::pair(TensorId(e.ref), Role::elements)) !=
+              defined.end())
+        return false;
+    }
+  return true;
+}
+
+} // namespace
+
+std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::Node>& nodes,
+                                  uint32_t first) {
+  // More nodes than this would hold too much of a row in registers.
+  constexpr size_t limit = 16;
+  // Rows shorter than a few vectors leave most threads idle.
+  constexpr int64_t least = 17;
+  RowGroup group;
+  std::vector<std::pair<TensorId, Role>> defined;
+  size_t useful = 0;
+  bool reduces = false;
+  const Comprehension* head = nullptr;
+  for (uint32_t n = first; n < nodes.size() && group.nodes.size() < limit; ++n) {
+    const auto* c = std::get_if<Comprehension>(&nodes[n].definition);
+    if (!c) break;
+    auto m = member(graph, *c, head ? std::optional(group.rows) : std::nullopt);
+    if (!m || (m->role == Role::row && !head)) break;
+    if (!head) group.rows = m->rows, group.extent = m->inner, head = c;
+    if (m->rows != group.rows || (m->inner && m->inner != group.extent) ||
+        !same_rows(c->points, head->points, group.rows))
+      break;
+    if (!contiguous(graph, *c, group.rows) || !reads_own_row(graph, *c, defined, group.rows) ||
+        !row_values_only(graph, *c, m->role, defined))
+      break;
+    bool in_place = std::any_of(c->results.begin(), c->results.end(), [&](const graph::Result& r) {
+      return static_cast<bool>(graph[r.tensor].over);
+    });
+    if (in_place) break;
+    for (const graph::Result& result : c->results) defined.emplace_back(result.tensor, m->role);
+    group.nodes.push_back(n);
+    reduces |= m->role == Role::reduction;
+    useful = group.nodes.size();
+  }
+  group.nodes.resize(useful);
+  if (!reduces) return std::nullopt;
+  auto fixed = graph.exprs.as_integer(group.extent);
+  if (fixed && *fixed < least) return std::nullopt;
+  return group;
+}
+
+plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& nodes,
+                          const RowGroup& group, const Machine& machine) {
+  plan::KernelPlan kernel;
+  kernel.emitter = plan::Emitter::row;
+  kernel.nodes = group.nodes;
+  kernel.reason = "maps and reductions over common rows share one pass";
+  if (!machine.hardware_grid) {
+    kernel.variants.push_back({});
+    return kernel;
+  }
+  int bits = 32;
+  for (uint32_t n : group.nodes)
+    for (TensorId id : graph::reads_of(graph, nodes[n]))
+      bits = std::min(bits, graph::info(graph[id].type).bits);
+  int width = bits <= 16 ? 8 : 4;
+  auto fixed = graph.exprs.as_integer(group.extent);
+  auto add = [&](int threads, int rows, int vector, int chunks) {
+    int64_t holds = int64_t{threads} * vector * chunks;
+    if (fixed && ((*fixed % vector != 0) || (chunks && *fixed > holds))) return false;
+    plan::Variant v;
+    v.fields.threads = threads, v.fields.rows = rows, v.fields.vector = vector,
+    v.fields.chunks = chunks;
+    if (!fixed && vector > 1) v.when.push_back({plan::Fact::Kind::divisible, group.extent, vector});
+    if (!fixed && chunks) v.when.push_back({plan::Fact::Kind::at_most, group.extent, holds});
+    kernel.variants.push_back(v);
+    return fixed.has_value();
+  };
+  // A warp per row while four vectors a thread hold it (no barrier); then a block per row.
+  const int shapes[][4] = {{32, 4, width, 1},  {32, 4, width, 2},   {32, 4, width, 4},
+                           {128, 1, width, 2}, {256, 1, width, 2},  {256, 1, width, 4},
+                           {512, 1, width, 4}, {1024, 1, width, 4}, {32, 4, 1, 4},
+                           {128, 1, 1, 4},     {256, 1, 1, 8},      {1024, 1, width, 0},
+                           {512, 1, 1, 0}};
+  const size_t symbolic[] = {2, 5, 7, 8, 10, 11, 12};
+  if (fixed) {
+    for (const auto& s : shapes)
+      if (add(s[0], s[1], s[2], s[3])) return kernel;
+  } else {
+    for (size_t i : symbolic) add(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3]);
+  }
+  return kernel;
+}
+
+} // namespace tang::schedule

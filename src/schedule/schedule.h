@@ -1,0 +1,22 @@
+#pragma once
+// Graph -> Plan: which nodes share a kernel, which emitter builds it, and its fields. A choice is
+// made by legality and a model of traffic and waves, in integer arithmetic, never by measurement.
+#include "plan/plan.h"
+
+namespace tang::schedule {
+
+/// What the selector must know of a target.
+struct Machine {
+  bool hardware_grid = true;
+  int max_threads = 1024; ///< per block
+  int warp = 32;
+  int vector_bytes = 16;
+  int64_t shared_bytes = 49152; ///< per block, without opt-in
+  int registers = 65536;        ///< 32-bit, per multiprocessor
+  int units = 1;                ///< multiprocessors or cores
+};
+
+/// level 0: one naive point kernel per comprehension. From 1: rows and tiles.
+plan::Plan schedule(const graph::Graph& graph, int level, const Machine& machine);
+
+} // namespace tang::schedule

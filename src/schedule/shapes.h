@@ -1,0 +1,30 @@
+#pragma once
+// Recognises what an emitter needs from the shape of comprehensions, and fills its fields.
+#include "graph/contraction.h"
+#include "schedule/schedule.h"
+
+namespace tang::schedule {
+
+/// Neighbouring nodes over common rows: every node's points are the rows, or the rows and one inner
+/// axis of a common extent; reductions run along that axis; what one node reads of another it reads
+/// at its own row (and place). At least one reduction, or it is no row group.
+struct RowGroup {
+  std::vector<uint32_t> nodes;
+  size_t rows = 0;      ///< number of row axes
+  graph::ExprId extent; ///< of the inner axis
+};
+std::optional<RowGroup> row_group(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
+                                  uint32_t first);
+
+/// Whether a contraction has enough rows and columns to reuse anything.
+bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
+                  const graph::Sides& sides);
+
+plan::KernelPlan plan_point(const graph::Graph& graph, const graph::Comprehension& node, int level,
+                            const Machine& machine);
+plan::KernelPlan plan_row(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
+                          const RowGroup& group, const Machine& machine);
+plan::KernelPlan plan_tile(const graph::Graph& graph, const graph::Comprehension& node,
+                           const graph::Sides& sides, const Machine& machine);
+
+} // namespace tang::schedule
