@@ -152,14 +152,17 @@ void Layout::pad_groups() {
   }
 }
 
-/// Neighbouring lines that end with a comment have them in one column.
+/// Neighbouring lines of one indentation that end with a comment have them in one column.
 void Layout::pad_comments() {
-  for (size_t begin = 0; begin < lines_.size(); ++begin) {
-    size_t end = begin, widest = 0;
-    for (; end < lines_.size() && lines_[end].comment != 0; ++end)
+  auto indent = [&](size_t i) { return lines_[i].text.find_first_not_of(' '); };
+  for (size_t begin = 0, end; begin < lines_.size(); begin = end) {
+    size_t widest = lines_[begin].comment;
+    for (end = begin + 1; end < lines_.size() && widest != 0 && lines_[end].comment != 0 &&
+                          indent(end) == indent(begin);
+         ++end)
       widest = std::max(widest, lines_[end].comment);
-    for (; begin < end; ++begin)
-      lines_[begin].text.insert(lines_[begin].comment, widest - lines_[begin].comment, ' ');
+    for (size_t i = begin; i < end; ++i)
+      lines_[i].text.insert(lines_[i].comment, widest - lines_[i].comment, ' ');
   }
 }
 

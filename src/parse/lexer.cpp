@@ -89,7 +89,7 @@ public:
       : file_(file), text_(sources.file(file).text), sink_(sink) {}
 
   Lexed run() {
-    size_t end = text_.size();
+    size_t full_size = text_.size(), end = full_size;
     if (end >= std::numeric_limits<uint32_t>::max()) {
       sink_.report(Kind::file_too_large, {}, "the file has 4 GiB or more");
       end = 0;
@@ -101,6 +101,8 @@ public:
     out_.tokens.reserve(text_.size() / 3 + 8);
     if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = 3;
     while (at_ < text_.size()) next();
+    // The parser says nothing more about the place where the text broke off.
+    if (end < full_size) push(TokenKind::bad, at_);
     push(TokenKind::end_of_file, at_);
     return std::move(out_);
   }

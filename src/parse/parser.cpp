@@ -33,6 +33,10 @@ std::optional<StmtForm> Parser::statement_form() {
       (at(TokenKind::name) && (next == TokenKind::left_bracket || next == TokenKind::equal ||
                                next == TokenKind::equal_equal));
   if (is_equation) return equation();
+  if (next == TokenKind::bad) { // a name with a foreign character in it: reported already
+    panicking_ = true;
+    return std::nullopt;
+  }
   Token word = current();
   const StatementRule* rule = at(TokenKind::name) ? statement_rule(text_of_token(word)) : nullptr;
   if (!rule) {
