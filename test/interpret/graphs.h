@@ -10,7 +10,7 @@ namespace tang::interpret::test {
 using namespace tang::graph;
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
-inline const double nan = std::numeric_limits<double>::quiet_NaN();
+inline const double quiet_nan = std::numeric_limits<double>::quiet_NaN();
 
 inline bool same(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || a == b;
