@@ -1,0 +1,10 @@
+#pragma once
+// Every dialect, once.
+#include "print/dialect.h"
+#include "print/dialects/keywords.h"
+
+namespace tang::print {
+
+extern const Dialect c_dialect;
+
+} // namespace tang::print

@@ -1,0 +1,378 @@
+#include "print/launcher.h"
+#include "base/check.h"
+#include "print/expressions.h"
+#include "print/tables.h"
+#include <algorithm>
+
+namespace tang::print {
+
+using namespace kernel;
+
+namespace {
+
+/// Every slot starts at a multiple of this many bytes.
+constexpr int64_t slot_alignment = 256;
+
+class Launcher {
+public:
+  Launcher(const LauncherTask& task, std::set<std::string>& helpers)
+      : task_(task), program_(*task.program), graph_(*task.graph), dialect_(*task.dialect),
+        checks_(task.options->checks), helpers_(helpers), values_(program_.values),
+        names_(public_names(program_, graph_)) {
+    compute_sizes();
+    collect(program_.steps);
+  }
+  std::string workspace_function();
+  std::string run_function();
+
+private:
+  /// One generated function: its names and expressions.
+  struct Function {
+    Function(Launcher& launcher, std::span<const ValueId> roots);
+    NameScope names;
+    TextWriter out;
+    Expressions values;
+  };
+
+  ValueId bytes_of(const Buffer& buffer);
+  ValueId constant_like(int64_t value, ValueId like) {
+    return values_.integer(value, values_[like].type);
+  }
+  void compute_sizes();
+  void collect(const std::vector<Step>& steps);
+  void collect(const Variant& variant);
+  ValueId blocks_of(const Variant& variant);
+  void read_dims(Function& f, bool check, const char* failure);
+  std::string assemble(const std::string& head, Function& f, const std::string& body);
+  void check_overflow(Function& f, size_t mark, const char* failure);
+  void check_arguments(Function& f);
+  void steps(Function& f, const std::vector<Step>& steps);
+  void dispatch(Function& f, const Dispatch& dispatch);
+  void variant(Function& f, const Variant& variant);
+  std::string pointer(Function& f, const Binding& binding, const Tensor& parameter);
+
+  const LauncherTask& task_;
+  const Program& program_;
+  const graph::Graph& graph_;
+  const Dialect& dialect_;
+  Checks checks_;
+  std::set<std::string>& helpers_;
+  ValueStore values_;
+  PublicNames names_;
+  std::vector<ValueId> argument_bytes_; ///< by field
+  std::vector<ValueId> slot_begin_;
+  ValueId workspace_bytes_;
+  std::vector<ValueId> roots_; ///< of the run function
+  int workspace_align_ = 16;
+};
+
+Launcher::Function::Function(Launcher& launcher, std::span<const ValueId> roots)
+    : names(launcher.dialect_.reserved),
+      values(launcher.values_, launcher.dialect_, {false, true}, names, out, launcher.helpers_,
+             [](const Value&) -> std::string {
+               TANG_CHECK(false, "a host value reads a register");
+               return {};
+             }) {
+  for (const char* name : {"args", "dims", "workspace", "bytes", "stream", "overflow", "needed"})
+    names.take(name);
+  values.count(roots);
+}
+
+ValueId Launcher::bytes_of(const Buffer& buffer) {
+  int bits = graph::info(buffer.type).bits;
+  if (bits < 8) return values_.ceildiv(buffer.elements, 8 / bits);
+  return values_.mul(buffer.elements, constant_like(bits / 8, buffer.elements));
+}
+
+void Launcher::compute_sizes() {
+  for (BufferId id : names_.fields) argument_bytes_.push_back(bytes_of(program_.buffers[id.value]));
+  ValueId end = values_.integer(0, program_.slots.empty() ? Type::i64
+                                                          : values_[program_.slots[0].bytes].type);
+  for (const Slot& slot : program_.slots) {
+    slot_begin_.push_back(end);
+    ValueId units = values_.ceildiv(slot.bytes, slot_alignment);
+    end = values_.add(end, values_.mul(units, constant_like(slot_alignment, slot.bytes)));
+  }
+  workspace_bytes_ = end;
+  for (const Buffer& buffer : program_.buffers)
+    if (buffer.kind == Buffer::Kind::workspace)
+      workspace_align_ = std::max(workspace_align_, buffer.align);
+  if (checks_ != Checks::none) {
+    roots_ = argument_bytes_;
+    roots_.push_back(workspace_bytes_);
+  }
+}
+
+void Launcher::collect(const std::vector<Step>& steps) {
+  for (const Step& step : steps)
+    std::visit(Overload{[&](const Dispatch& d) {
+                          for (const Variant& v : d.variants) collect(v);
+                        },
+                        [&](const Loop& loop) {
+                          roots_.push_back(loop.extent);
+                          collect(loop.body);
+                        }},
+               step.node);
+}
+
+void Launcher::collect(const Variant& variant) {
+  if (variant.condition) roots_.push_back(variant.condition);
+  for (ValueId id : variant.scalars) roots_.push_back(id);
+  if (ValueId blocks = blocks_of(variant)) roots_.push_back(blocks);
+  for (const Binding& binding : variant.bindings) {
+    if (binding.offset) roots_.push_back(binding.offset);
+    const Buffer& buffer = program_.buffers[binding.buffer.value];
+    if (buffer.kind == Buffer::Kind::workspace) roots_.push_back(slot_begin_[buffer.slot]);
+  }
+}
+
+/// Number of blocks of a launch; empty where the language starts none.
+ValueId Launcher::blocks_of(const Variant& variant) {
+  if (dialect_.words.flat_block.text().empty()) return {};
+  ValueId product = values_.integer(1, Type::i64);
+  if (!variant.blocks.empty()) product = variant.blocks[0];
+  for (size_t i = 1; i < variant.blocks.size(); ++i)
+    product = values_.mul(product, variant.blocks[i]);
+  return product;
+}
+
+void Launcher::read_dims(Function& f, bool check, const char* failure) {
+  if (graph_.dims.empty()) {
+    f.out.raw("(void)dims;");
+    return;
+  }
+  for (size_t i = 0; i < graph_.dims.size(); ++i) {
+    VarId var = program_.dims[i];
+    const graph::Dim& dim = graph_.dims[i];
+    std::string name = f.names.add(dim.name);
+    f.values.define(var, name);
+    if (!check && !f.values.used(var)) continue;
+    f.out.line("const int64_t {} = dims->{};", name, names_.dims[i]);
+    if (!check) continue;
+    std::string step = dim.step > 1 ? fmt::format(" || {} % {} != 0", name, dim.step) : "";
+    auto number = [](int64_t v) { return fmt::format("{}{}", v, v > 2147483647 ? "ll" : ""); };
+    f.out.line("if ({0} < {1} || {0} > {2}{3}) return {4};", name, number(dim.lo), number(dim.hi),
+               step, failure);
+  }
+}
+
+/// Says so when something written since `mark` may have left 64 bits.
+void Launcher::check_overflow(Function& f, size_t mark, const char* failure) {
+  if (f.out.text().find("&overflow", mark) != std::string::npos)
+    f.out.line("if (overflow) return {};", failure);
+}
+
+std::string Launcher::assemble(const std::string& head, Function& f, const std::string& body) {
+  std::string flag =
+      body.find("&overflow") == std::string::npos ? "" : "  bool overflow = false;\n";
+  (void)f;
+  return head + " {\n" + flag + body + "}\n";
+}
+
+std::string Launcher::workspace_function() {
+  Function f(*this, std::span(&workspace_bytes_, 1));
+  f.out.indent();
+  if (!graph_.dims.empty()) f.out.raw("if (!dims) return SIZE_MAX;");
+  read_dims(f, true, "SIZE_MAX");
+  size_t mark = f.out.text().size();
+  std::string bytes = f.values.text(workspace_bytes_, Precedence::prefix);
+  std::string result = fmt::format("return (size_t){};", bytes);
+  if (bytes.find("&overflow") != bytes.npos) {
+    f.out.line("const int64_t needed = {};", bytes);
+    result = "return (size_t)needed;";
+  }
+  check_overflow(f, mark, "SIZE_MAX");
+  f.out.raw(result);
+  return assemble(
+      fmt::format("size_t {}_workspace_bytes(const {}_dims *dims)", task_.symbol, task_.prefix), f,
+      f.out.text());
+}
+
+void Launcher::check_arguments(Function& f) {
+  size_t mark = f.out.text().size();
+  std::vector<std::string> pointers, sizes, aligns, written;
+  for (size_t i = 0; i < names_.fields.size(); ++i) {
+    const Buffer& buffer = program_.buffers[names_.fields[i].value];
+    pointers.push_back("args->" + names_.buffers[names_.fields[i].value]);
+    sizes.push_back("(uint64_t)" + f.values.text(argument_bytes_[i], Precedence::prefix));
+    aligns.push_back(fmt::format("{}", buffer.align));
+    written.push_back(buffer.written ? "true" : "false");
+  }
+  bool workspace = !program_.slots.empty();
+  if (workspace) {
+    pointers.push_back("workspace");
+    sizes.push_back("(uint64_t)" + f.values.text(workspace_bytes_, Precedence::prefix));
+    aligns.push_back(fmt::format("{}", workspace_align_));
+    written.push_back("true");
+  }
+  if (pointers.empty()) return;
+  size_t n = pointers.size();
+  f.out.line("const void *const pointers[] = {{{}}};", fmt::join(pointers, ", "));
+  f.out.line("const uint64_t sizes[] = {{{}}};", fmt::join(sizes, ", "));
+  f.out.line("static const uint16_t alignments[] = {{{}}};", fmt::join(aligns, ", "));
+  f.out.line("static const bool written[] = {{{}}};", fmt::join(written, ", "));
+  check_overflow(f, mark, "TG_E_DIM");
+  if (workspace) f.out.line("if (bytes < sizes[{}]) return TG_E_WORKSPACE;", n - 1);
+  helpers_.insert({"tg_host_misaligned", "tg_host_overlap"});
+  f.out.line("for (int i = 0; i < {}; ++i) {{", n);
+  f.out.raw("  if (sizes[i] != 0 && !pointers[i]) return TG_E_NULL;");
+  f.out.raw("  if (tg_host_misaligned(pointers[i], alignments[i])) return TG_E_ALIGN;");
+  f.out.raw("}");
+  f.out.line("for (int i = 0; i < {}; ++i) {{", n);
+  f.out.line("  for (int j = 0; j < {}; ++j) {{", n);
+  f.out.raw("    if (i != j && written[i] && tg_host_overlap(pointers[i], sizes[i], pointers[j], "
+            "sizes[j])) return TG_E_ALIAS;");
+  f.out.raw("  }");
+  f.out.raw("}");
+}
+
+std::string Launcher::run_function() {
+  Function f(*this, roots_);
+  for (const char* name : {"pointers", "sizes", "alignments", "written", "i", "j"})
+    f.names.take(name);
+  bool check = checks_ != Checks::none;
+  f.out.indent();
+  if (!dialect_.words.stream_use.text().empty())
+    f.out.raw(std::string(dialect_.words.stream_use.text()));
+  if (program_.slots.empty()) {
+    f.out.raw("(void)workspace;");
+    f.out.raw("(void)bytes;");
+  } else if (!check) {
+    f.out.raw("(void)bytes;");
+  }
+  if (names_.fields.empty()) f.out.raw("(void)args;");
+  if (check) {
+    std::string null = names_.fields.empty() ? "" : "!args";
+    if (!graph_.dims.empty()) null += null.empty() ? "!dims" : " || !dims";
+    if (!null.empty()) f.out.line("if ({}) return TG_E_NULL;", null);
+  }
+  read_dims(f, check, "TG_E_DIM");
+  if (check) check_arguments(f);
+  steps(f, program_.steps);
+  f.out.raw("return TG_OK;");
+  std::string head =
+      fmt::format("tg_status {0}_run(const {1}_args *args, const {1}_dims *dims, void *workspace, "
+                  "size_t bytes,\n"
+                  "{2}void *stream)",
+                  task_.symbol, task_.prefix, std::string(task_.symbol.size() + 15, ' '));
+  return assemble(head, f, f.out.text());
+}
+
+void Launcher::steps(Function& f, const std::vector<Step>& steps) {
+  for (const Step& step : steps)
+    std::visit(Overload{[&](const Dispatch& d) { dispatch(f, d); },
+                        [&](const Loop& loop) {
+                          std::string extent = f.values.text(loop.extent, Precedence::additive);
+                          f.values.push();
+                          std::string var = f.values.define(loop.var);
+                          f.out.line("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", var, extent);
+                          f.out.indent();
+                          this->steps(f, loop.body);
+                          f.out.dedent();
+                          f.out.raw("}");
+                          f.values.pop();
+                        }},
+               step.node);
+}
+
+void Launcher::dispatch(Function& f, const Dispatch& dispatch) {
+  f.out.raw("// " + comment_text(dispatch.name));
+  std::string open = "{";
+  for (const Variant& v : dispatch.variants) {
+    if (v.condition) {
+      std::string condition = f.values.text(v.condition);
+      f.out.line("{}if ({}) {{", open == "{" ? "" : "} else ", condition);
+    } else {
+      f.out.raw(open == "{" ? "{" : "} else {");
+    }
+    open = "}";
+    f.out.indent();
+    f.values.push();
+    variant(f, v);
+    f.values.pop();
+    f.out.dedent();
+  }
+  f.out.raw("}");
+}
+
+std::string Launcher::pointer(Function& f, const Binding& binding, const Tensor& parameter) {
+  const Buffer& buffer = program_.buffers[binding.buffer.value];
+  std::string type = fmt::format("{}{} *", parameter.written ? "" : "const ",
+                                 dialect_.storages[parameter.type].type.text());
+  std::string offset;
+  if (binding.offset && values_.as_integer(binding.offset) != 0) {
+    ValueId elements = binding.offset;
+    if (graph::is_packed(buffer.type))
+      elements = values_.as_integer(elements)
+                     ? values_.integer(*values_.as_integer(elements) / 2, values_[elements].type)
+                     : elements;
+    offset = " + " + f.values.text(elements, Precedence::multiplicative);
+    if (graph::is_packed(buffer.type) && !values_.as_integer(binding.offset)) offset += " / 2";
+  }
+  switch (buffer.kind) {
+  case Buffer::Kind::argument:
+    return fmt::format("({})args->{}{}", type, names_.buffers[binding.buffer.value], offset);
+  case Buffer::Kind::workspace: {
+    ValueId begin = slot_begin_[buffer.slot];
+    std::string at = values_.as_integer(begin) == 0
+                         ? ""
+                         : " + " + f.values.text(begin, Precedence::multiplicative);
+    return at.empty() ? fmt::format("({})workspace{}", type, offset)
+                      : fmt::format("({})((char *)workspace{}){}", type, at, offset);
+  }
+  case Buffer::Kind::table: {
+    std::string name = f.names.add(buffer.name);
+    dialect_.sentences.table_address(f.out,
+                                     TableUse{std::string(table_word(dialect_, buffer.type)),
+                                              task_.table_symbols[binding.buffer.value], name});
+    return fmt::format("({}){}{}", type, name, offset);
+  }
+  }
+  return {};
+}
+
+void Launcher::variant(Function& f, const Variant& variant) {
+  const Kernel& kernel = program_.kernels[variant.kernel.value];
+  TANG_CHECK(variant.bindings.size() == kernel.params.size() &&
+                 variant.scalars.size() == kernel.scalars.size(),
+             "a launch of `{}` does not match its parameters", kernel.name);
+  size_t mark = f.out.text().size();
+  Launch launch;
+  launch.symbol = task_.kernel_symbols[variant.kernel.value];
+  launch.threads = kernel.thread_count();
+  for (size_t i = 0; i < variant.bindings.size(); ++i) {
+    const Tensor& parameter = kernel[kernel.params[i]];
+    launch.types.push_back(fmt::format("{}{} *", parameter.written ? "" : "const ",
+                                       dialect_.storages[parameter.type].type.text()));
+    launch.arguments.push_back(pointer(f, variant.bindings[i], parameter));
+  }
+  for (size_t i = 0; i < variant.scalars.size(); ++i) {
+    Type type = kernel.values[kernel.scalars[i].var].type;
+    launch.types.push_back(std::string(word(dialect_.words, type)));
+    Piece value = f.values.piece(variant.scalars[i]);
+    launch.arguments.push_back(
+        f.values.converted(value, values_[variant.scalars[i]].type, type).text);
+  }
+  bool wraps = std::any_of(launch.arguments.begin(), launch.arguments.end(),
+                           [](const auto& text) { return text.find("&overflow") != text.npos; });
+  for (size_t i = 0; wraps && i < launch.arguments.size(); ++i) {
+    std::string name = f.names.add("argument");
+    f.out.line("{} {} = {};", launch.types[i], name, launch.arguments[i]);
+    launch.arguments[i] = name;
+  }
+  if (ValueId blocks = blocks_of(variant)) {
+    launch.grid = f.names.add("blocks");
+    f.out.line("const int64_t {} = {};", launch.grid, f.values.text(blocks));
+  }
+  check_overflow(f, mark, "TG_E_DIM");
+  dialect_.sentences.launch(f.out, launch);
+}
+
+} // namespace
+
+std::string print_launcher(const LauncherTask& task, std::set<std::string>& helpers) {
+  Launcher launcher(task, helpers);
+  return launcher.workspace_function() + "\n" + launcher.run_function();
+}
+
+} // namespace tang::print

@@ -1,0 +1,94 @@
+#include "print/names.h"
+#include "base/check.h"
+#include <algorithm>
+
+namespace tang::print {
+
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// `__x`, `_X` and names with `__` inside belong to C, C++ and shading languages; `tg_` to the
+/// preludes.
+bool belongs_to_implementation(const std::string& name) {
+  if (name.starts_with("tg_") || name.starts_with("TG_")) return true;
+  return name.size() > 1 && name[0] == '_' &&
+         (name[1] == '_' || (is_letter(name[1]) && name[1] < 'a'));
+}
+
+} // namespace
+
+std::string identifier(std::string_view text) {
+  std::string out;
+  for (char c : text) out += is_letter(c) || is_digit(c) || c == '_' ? c : '_';
+  if (out.empty() || is_digit(out[0])) out.insert(out.begin(), '_');
+  return out;
+}
+
+NameScope::NameScope(std::span<const WordList> reserved)
+    : reserved_(reserved.begin(), reserved.end()) {}
+
+bool NameScope::reserved(const std::string& name) const {
+  return belongs_to_implementation(name) ||
+         std::any_of(reserved_.begin(), reserved_.end(), [&](WordList list) {
+           return std::find(list.begin(), list.end(), name) != list.end();
+         });
+}
+
+std::string NameScope::add(std::string_view name) {
+  std::string base = identifier(name);
+  if (reserved(base)) base += '_';
+  std::string result = base;
+  for (int number = 1; taken_.contains(result) || (number > 1 && reserved(result)); ++number)
+    result = fmt::format("{}{}{}", base, base.ends_with('_') ? "" : "_", number);
+  taken_.insert(result);
+  order_.push_back(result);
+  if (result != name) changed_.emplace_back(name, result);
+  return result;
+}
+
+void NameScope::take(std::string name) {
+  TANG_CHECK(taken_.insert(name).second, "the identifier `{}` is taken twice", name);
+  order_.push_back(std::move(name));
+}
+
+void NameScope::pop() {
+  TANG_CHECK(!marks_.empty(), "a scope of names is closed that was not opened");
+  for (; order_.size() > marks_.back(); order_.pop_back()) taken_.erase(order_.back());
+  marks_.pop_back();
+}
+
+std::string comment_text(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    bool opens =
+        !out.empty() && ((out.back() == '/' && c == '*') || (out.back() == '*' && c == '/') ||
+                         (out.back() == '?' && c == '?'));
+    if (opens) out += ' ';
+    if (byte < 0x20 || byte >= 0x7f || c == '\\')
+      out += fmt::format("<{:02x}>", byte);
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string string_text(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f || c == '\\' || c == '"' || c == '?')
+      out += fmt::format("\\{:03o}", byte);
+    else
+      out += c;
+  }
+  return out;
+}
+
+} // namespace tang::print

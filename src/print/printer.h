@@ -1,0 +1,53 @@
+#pragma once
+// The last step: a legal program as source text, with its header. The printer decides nothing.
+#include "diagnostics/sink.h"
+#include "kernel/program.h"
+#include "print/dialect.h"
+
+namespace tang::print {
+
+enum class Checks : uint8_t {
+  full,  ///< the same as cheap for targets whose data the launcher cannot read
+  cheap, ///< everything but reading data
+  none
+};
+
+struct PrintOptions {
+  std::string version;      ///< of tangc
+  std::string target;       ///< as in file names: `c+avx2`
+  std::string options;      ///< the command line's, for the header comment
+  std::string input_name;   ///< base name of the input file
+  std::string input_sha256; ///< 64 hexadecimal digits
+  std::string
+      prefix; ///< of every external symbol; other characters than letters and digits become `_`
+  std::string stem;      ///< of file names
+  std::string extension; ///< of source files, with its dot
+  Checks checks = Checks::cheap;
+  bool fast_math = false;
+  bool split = false; ///< one file per kernel in `<stem>.<target>.kernels/`, included by the source
+};
+
+struct SourceFileText {
+  std::string name; ///< relative to the folder of the source file
+  std::string text;
+};
+struct SourceText {
+  std::string text;
+  std::vector<SourceFileText> kernels; ///< with `split`
+};
+
+/// One self-contained source file: declarations, the helpers it uses, constant tables, kernels, and
+/// the launcher `<prefix>_<target>_run` with `<prefix>_<target>_workspace_bytes` (cli.md, Outputs).
+/// Empty, and reported, where the target cannot say what the program does.
+std::optional<SourceText> print_source(const kernel::Program& program, const graph::Graph& graph,
+                                       const Dialect& dialect, const PrintOptions& options,
+                                       Sink& sink);
+
+/// `<stem>.h` for all `targets` of a run (as in file names). Valid C11 and C++.
+std::string print_header(const kernel::Program& program, const graph::Graph& graph,
+                         std::span<const std::string> targets, const PrintOptions& options);
+
+/// Text in symbols: `c+avx2` is `c_avx2`.
+std::string symbol_part(std::string_view text);
+
+} // namespace tang::print

@@ -1,0 +1,46 @@
+// Helpers of launchers: sizes that cannot wrap, and byte ranges. Plain C; each block is one function.
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+//// tg_host_add
+static inline int64_t tg_host_add(int64_t a, int64_t b, bool *overflow) {
+  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return *overflow = true, 0;
+  return a + b;
+}
+//// tg_host_sub
+static inline int64_t tg_host_sub(int64_t a, int64_t b, bool *overflow) {
+  if (b < 0 ? a > INT64_MAX + b : a < INT64_MIN + b) return *overflow = true, 0;
+  return a - b;
+}
+//// tg_host_mul
+static inline int64_t tg_host_mul(int64_t a, int64_t b, bool *overflow) {
+  if (a == 0 || b == 0) return 0;
+  const bool negative = (a < 0) != (b < 0);
+  const uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  if (x > (uint64_t)INT64_MAX / y) return *overflow = true, 0;
+  return negative ? -(int64_t)(x * y) : (int64_t)(x * y);
+}
+//// tg_host_min
+static inline int64_t tg_host_min(int64_t a, int64_t b) { return a < b ? a : b; }
+//// tg_host_max
+static inline int64_t tg_host_max(int64_t a, int64_t b) { return a > b ? a : b; }
+//// tg_host_floordiv
+static inline int64_t tg_host_floordiv(int64_t a, int64_t b) {
+  if (b == 0 || (b == -1 && a == INT64_MIN)) return 0;
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+//// tg_host_mod
+static inline int64_t tg_host_mod(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  const int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+//// tg_host_overlap
+// Whether two byte ranges share a byte.
+static inline bool tg_host_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+  const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+  return a_bytes != 0 && b_bytes != 0 && x < y + b_bytes && y < x + a_bytes;
+}
+//// tg_host_misaligned
+static inline bool tg_host_misaligned(const void *a, size_t alignment) { return (uintptr_t)a % alignment != 0; }
