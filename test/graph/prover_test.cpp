@@ -1,5 +1,6 @@
 // Prover: the places that real programs read are proved, and nothing false ever is.
 #include "base/checked.h"
+#include "build.h"
 #include "graph/prover.h"
 #include <catch2/catch.hpp>
 #include <functional>
@@ -10,27 +11,7 @@ using namespace tang::graph;
 
 namespace {
 
-/// A graph to build terms in, with short names.
-struct Terms {
-  Graph graph;
-  ExprStore& s = graph.exprs;
-  uint32_t next = 0;
-
-  ExprId n(int64_t value) { return s.integer(value); }
-  ExprId dim(std::string name, int64_t lo, int64_t hi, int64_t step = 1) {
-    graph.dims.push_back({std::move(name), lo, hi, step, {}});
-    return s.dim(DimId(static_cast<uint32_t>(graph.dims.size() - 1)));
-  }
-  Axis axis(ExprId extent) { return {IndexId(next++), extent, "i", {}, {}}; }
-  ExprId at(const Axis& axis) { return s.index(axis.index); }
-  ExprId add(ExprId a, ExprId b) { return s.binary(Op::add, a, b); }
-  ExprId sub(ExprId a, ExprId b) { return s.binary(Op::sub, a, b); }
-  ExprId mul(ExprId a, ExprId b) { return s.binary(Op::mul, a, b); }
-  ExprId mul(int64_t a, ExprId b) { return mul(n(a), b); }
-  ExprId floordiv(ExprId a, int64_t c) { return s.binary(Op::floordiv, a, n(c)); }
-  ExprId mod(ExprId a, int64_t c) { return s.binary(Op::mod, a, n(c)); }
-  ExprId lt(ExprId a, ExprId b) { return s.binary(Op::lt, a, b); }
-  ExprId le(ExprId a, ExprId b) { return s.binary(Op::le, a, b); }
+struct Terms : Builder {
   Prover prover() { return Prover(graph); }
 };
 

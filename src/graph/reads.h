@@ -1,0 +1,23 @@
+#pragma once
+// Which reads of a node may leave their tensor, as far as axes, filters and branches tell.
+#include "graph/graph.h"
+
+namespace tang::graph {
+
+struct UnprovedRead {
+  ExprId read;
+  uint32_t place = 0; ///< position in the read's places
+};
+
+/// True when a place depends on tensor data: such a read is checked where it runs and gives its
+/// `else` value, or 0, outside.
+bool is_gathered(const ExprStore& store, ExprId place);
+/// The places of a read, without its `else` value.
+std::span<const ExprId> places_of(const Expr& read);
+
+/// The unguarded affine places of `node` that are not proved in range from what holds where they
+/// stand: axis extents and bounds, the filter of the reduction around them, the branch of a
+/// `where`. In the order of the terms, each place once.
+std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension& node);
+
+} // namespace tang::graph
