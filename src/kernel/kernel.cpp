@@ -39,6 +39,20 @@ void for_each_stmt(const Body& body, const std::function<void(const Stmt&)>& vis
   }
 }
 
+void for_each_ref(Body& body, const std::function<void(Ref&)>& visit) {
+  for (Stmt& stmt : body)
+    std::visit(Overload{[&](For& s) { for_each_ref(s.body, visit); },
+                        [&](If& s) {
+                          for_each_ref(s.then, visit);
+                          for_each_ref(s.otherwise, visit);
+                        },
+                        [&](Spec& s) { for_each_ref(s.body, visit); },
+                        [&](Load& s) { visit(s.src); }, [&](Store& s) { visit(s.dst); },
+                        [&](Copy& s) { visit(s.dst), visit(s.src); }, [](Let&) {}, [](Allocate&) {},
+                        [](Shfl&) {}, [](Barrier&) {}},
+               stmt.node);
+}
+
 void map_values(Body& body, const std::function<ValueId(ValueId)>& map) {
   auto value = [&](ValueId& id) {
     if (id) id = map(id);

@@ -129,6 +129,9 @@ struct Kernel {
   /// Set by `bind_grid`: the number of the block in the grid and of the thread in its block, from
   /// which the coordinates are defined. Empty = the coordinates still stand for themselves.
   VarId flat_block, flat_thread;
+  /// What `index` values are to become, 32 or 64 bits; 0 = not decided yet. The launcher sees to it
+  /// that they fit.
+  int index_bits = 0;
   Body body;
 
   const Tensor& operator[](TensorId id) const { return tensors[id.value]; }
@@ -139,6 +142,8 @@ struct Kernel {
 /// Visits every statement of a body and its nested bodies, outermost first (bodies nest only as deep
 /// as emitters nest them).
 void for_each_stmt(const Body& body, const std::function<void(const Stmt&)>& visit);
+/// Visits every ref of loads, stores and copies, which may be changed.
+void for_each_ref(Body& body, const std::function<void(Ref&)>& visit);
 /// Rewrites every value that statements hold.
 void map_values(Body& body, const std::function<ValueId(ValueId)>& map);
 

@@ -62,6 +62,11 @@ private:
 
   std::string declaration(TensorId id) {
     const Tensor& t = kernel_[id];
+    // The extent of flat memory shows in no address.
+    bool flat = t.memory == Memory::global && t.shape.size() == 1 &&
+                kernel_.values.as_integer(t.stride[0]) == 1;
+    if (canonical_ && flat)
+      return fmt::format("{}: {} {}", tensor(id), kernel::name(t.memory), graph::info(t.type).name);
     return fmt::format("{}: {} {} {}:{}", tensor(id), kernel::name(t.memory),
                        graph::info(t.type).name, tuple(t.shape), tuple(t.stride));
   }
@@ -69,7 +74,8 @@ private:
   void parameter(TensorId id) {
     const Tensor& t = kernel_[id];
     out_.line("param {}{}{}", declaration(id),
-              t.align != 16 ? fmt::format(" align {}", t.align) : "", t.written ? " written" : "");
+              t.align != 16 && !canonical_ ? fmt::format(" align {}", t.align) : "",
+              t.written ? " written" : "");
   }
 
   void scalar_parameter(VarId id) {

@@ -36,7 +36,7 @@ TEST_CASE("kernels that differ in names and comments only have one canonical tex
   CHECK(canonical_text(a) == canonical_text(b));
   b.tensors[0].type = ElemType::bf16;
   CHECK(canonical_text(a) != canonical_text(b));
-  CHECK(canonical_text(a) != canonical_text(Sample(64).kernel));
+  CHECK(canonical_text(a) != canonical_text(Sample(64).kernel)); // no tail
 }
 
 TEST_CASE("equal names become different ones", "[text]") {

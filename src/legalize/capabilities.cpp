@@ -1,0 +1,16 @@
+#include "legalize/capabilities.h"
+
+namespace tang::legalize {
+
+Capabilities capabilities_of(const targets::Target& target) {
+  using targets::Feature;
+  Capabilities c;
+  c.hardware_grid = target.has(Feature::hardware_grid);
+  c.int64 = target.has(Feature::int64);
+  // A machine that starts its own blocks has 32-bit registers; other hosts are 64-bit throughout.
+  c.narrow_index = c.hardware_grid;
+  c.max_blocks = c.hardware_grid ? target.limit(targets::LimitKey::max_grid_x) : 0;
+  return c;
+}
+
+} // namespace tang::legalize
