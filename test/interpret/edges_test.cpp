@@ -65,7 +65,8 @@ TEST_CASE("an empty integer max is the output type's least value") {
 }
 
 TEST_CASE("max and min propagate NaN from every position") {
-  for (auto x : {std::vector{quiet_nan, 1., 2.}, std::vector{1., quiet_nan, 2.}, std::vector{1., 2., quiet_nan}}) {
+  for (auto x : {std::vector{quiet_nan, 1., 2.}, std::vector{1., quiet_nan, 2.},
+                 std::vector{1., 2., quiet_nan}}) {
     CHECK(std::isnan(real_of_reduction("max", x)));
     CHECK(std::isnan(real_of_reduction("min", x)));
   }
@@ -132,7 +133,8 @@ TEST_CASE("a shared term that can fail runs only where a branch wants it") {
     };
     for (int64_t base : {INT64_C(3), INT64_C(1) << 31}) {
       Sink sink;
-      auto values = d.run({{p, boolean(pb)}, {q, boolean(qb)}, {b, integer_array({}, {base})}}, sink);
+      auto values =
+          d.run({{p, boolean(pb)}, {q, boolean(qb)}, {b, integer_array({}, {base})}}, sink);
       bool wants = pb == qb;
       CHECK(values.has_value() == (!wants || base == 3));
       if (values) CHECK(values->at(y).integers[0] == (wants ? 27 : pb ? 1 : 2));
@@ -239,8 +241,7 @@ TEST_CASE("bounds on a reduce axis: only lo <= index < hi takes part") {
   j.lo = d.op(Op::sub, d.at(0), d.lit(1));
   j.hi = d.op(Op::add, d.at(0), d.lit(5));
   d.add(d.reduction(y, "sum", Scalar::real, {d.axis(0, 4)}, {j}, {d.read(x, {d.at(1)})}));
-  CHECK(d.run({{x, vec({1, 10, 100, 1000})}}).reals ==
-        std::vector<double>{1111, 1111, 1110, 1100});
+  CHECK(d.run({{x, vec({1, 10, 100, 1000})}}).reals == std::vector<double>{1111, 1111, 1110, 1100});
 }
 
 TEST_CASE("floordiv, mod, round and sign") {
@@ -254,9 +255,9 @@ TEST_CASE("floordiv, mod, round and sign") {
     d.map(out.back(), {d.axis(0, 8)}, value);
   }
   Sink sink;
-  auto values = d.run({{a, vec({7, -7, 7, -7, 2.5, -2.5, 0.5, quiet_nan})},
-                       {b, vec({2, 2, -2, -2, 0, 1, 0.1, 1})}},
-                      sink);
+  auto values = d.run(
+      {{a, vec({7, -7, 7, -7, 2.5, -2.5, 0.5, quiet_nan})}, {b, vec({2, 2, -2, -2, 0, 1, 0.1, 1})}},
+      sink);
   REQUIRE(values);
   auto expect = [&](size_t n, std::vector<double> want) {
     for (size_t i = 0; i < want.size(); ++i) CHECK(same(values->at(out[n]).reals[i], want[i]));
