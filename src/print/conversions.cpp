@@ -100,7 +100,7 @@ Piece Expressions::rounded(const Value& value) {
       helpers_.insert("tg_f64_to_f32_odd");
       inner = {"tg_f64_to_f32_odd(" + inner.text + ")", postfix};
     }
-    Piece result{move(dialect_.storages[value.to].round.text(), "", "", inner.text), postfix};
+    Piece result{move(dialect_.storages[value.to].round.text(), "", "", inner), postfix};
     return converted(result, Type::f32, value.type);
   }
   if (value.to == ElemType::f32 && from == Type::f64)

@@ -59,8 +59,9 @@ struct Storage {
   Word type; ///< of one element in memory; packed formats: of one byte
   Word load; ///< a value of the natural type (printer.cpp, natural_type)
   Precedence load_precedence;
-  Word store; ///< a statement without `;` from a value of the natural type
-  Word round; ///< a value of the natural type rounded to the format and back
+  Word store;   ///< a statement without `;` from a value of the natural type
+  Word round;   ///< a value of the natural type rounded to the format and back
+  Word include; ///< a line that the patterns need; may be empty
 };
 struct Storages {
   Storage f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, i4, u32, u8, u4, boolean;
@@ -91,8 +92,9 @@ struct VectorMove {
   std::string pointer, offset; ///< memory side
   const Storage* storage = nullptr;
   int width = 1, bytes = 4;
+  bool packed = false;
   NameScope* names = nullptr;
-  std::string raw; ///< scratch for the sentence
+  std::string part; ///< the sentence's own: what `end_move` writes back
 };
 /// Where the element statements of a move read or write memory.
 struct MoveView {
@@ -109,6 +111,7 @@ struct Launch {
   std::vector<std::string> types, arguments; ///< one per parameter
   std::string grid;                          ///< number of blocks: the name of an i64 >= 1
   int threads = 1;
+  NameScope* names = nullptr;
 };
 struct TableUse {
   std::string type, name, pointer; ///< the table's element type, its symbol, the variable to set
@@ -140,8 +143,6 @@ struct Sentences {
 struct Dialect {
   std::string_view name;                      ///< as `dialect:` in targets/*.yaml
   std::span<const std::string_view> includes; ///< whole lines
-  std::span<const std::string_view>
-      format_includes; ///< lines that a format of fewer than 32 bits needs
   std::span<const WordList> reserved;
   std::span<const std::string_view>
       preludes; ///< files of targets/preludes/ with helpers of kernels

@@ -366,7 +366,7 @@ void Expressions::use_helpers(std::string_view text) {
 }
 
 std::string Expressions::move(std::string_view pattern, std::string_view pointer,
-                              std::string_view offset, std::string_view value) {
+                              std::string_view offset, const Piece& value) {
   std::string out;
   for (size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '$') {
@@ -374,7 +374,11 @@ std::string Expressions::move(std::string_view pattern, std::string_view pointer
       continue;
     }
     char what = pattern[++i];
-    out += what == 'p' ? pointer : what == 'i' ? offset : value;
+    bool cast = i >= 2 && pattern[i - 2] == ')';
+    if (what == 'v')
+      out += bracket(value, cast ? prefix : lowest);
+    else
+      out += what == 'p' ? pointer : offset;
   }
   use_helpers(pattern);
   return out;

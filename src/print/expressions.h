@@ -66,7 +66,7 @@ public:
   Piece storable(Piece value, kernel::Type from, graph::IntRange range, graph::ElemType storage);
   /// Replaces `$p`, `$i`, `$v` of a storage pattern and notes the helpers it calls.
   std::string move(std::string_view pattern, std::string_view pointer, std::string_view offset,
-                   std::string_view value);
+                   const Piece& value);
 
 private:
   struct Facts {

@@ -63,6 +63,7 @@ public:
 
 private:
   std::string head();
+  void declare_coordinates();
   void declare_shared();
   std::vector<ValueId> live_roots() const;
   void count_uses();
@@ -80,6 +81,7 @@ private:
   void print(const Barrier&) { out_.raw(std::string(dialect_.words.barrier.text())); }
   void print(const Spec&);
   void move_elements(const Copy& copy, const Ref& memory, const Ref& registers, bool load);
+  bool refuse_packed(const Tensor& tensor);
   void store_now(const Store&);
   bool accumulate(const Store&);
   Piece load_piece(const Ref& ref, Type type);
@@ -112,6 +114,7 @@ std::optional<std::string> Printer::run() {
   for (const std::string& line : kernel_.comment) comment += "// " + comment_text(line) + "\n";
   std::string first = head();
   out_.indent();
+  declare_coordinates();
   declare_shared();
   body(kernel_.body);
   out_.dedent();
@@ -196,6 +199,17 @@ std::string Printer::head() {
   for (const std::string& name : unused) out_.line("(void){};", name);
   out_.dedent();
   return dialect_.sentences.kernel_head(head);
+}
+
+/// The two numbers that the hardware gives a thread.
+void Printer::declare_coordinates() {
+  auto declare = [&](VarId var, const Word& source) {
+    if (!var || !values_.used(var)) return;
+    std::string_view type = word(dialect_.words, kernel_.values[var].type);
+    out_.line("const {} {} = ({}){};", type, values_.define(var), type, source.text());
+  };
+  declare(kernel_.flat_block, dialect_.words.flat_block);
+  declare(kernel_.flat_thread, dialect_.words.flat_thread);
 }
 
 void Printer::declare_shared() {
@@ -324,7 +338,7 @@ Piece Printer::load_piece(const Ref& ref, Type type) {
   if (in_registers(ref))
     return values_.converted({register_text(ref.tensor, offset), postfix}, natural, type);
   const Storage& storage = dialect_.storages[tensor.type];
-  Piece piece{values_.move(storage.load.text(), tensor_names_[ref.tensor.value], offset, ""),
+  Piece piece{values_.move(storage.load.text(), tensor_names_[ref.tensor.value], offset, {}),
               storage.load_precedence};
   return values_.converted(piece, natural, type);
 }
@@ -375,6 +389,17 @@ bool Printer::accumulate(const Store& store) {
   return false;
 }
 
+/// Reports a store to half a byte where threads run side by side.
+bool Printer::refuse_packed(const Tensor& tensor) {
+  if (!graph::is_packed(tensor.type) || dialect_.packed_stores) return false;
+  sink_
+      .report(Kind::packed_store, {}, "two threads may write one byte of `{}`, which is {}",
+              tensor.name, graph::info(tensor.type).name)
+      .help("schedule an even `vector`, or store it as `i8`");
+  failed_ = true;
+  return true;
+}
+
 void Printer::store_now(const Store& store) {
   if (accumulate(store)) return;
   const Tensor& tensor = kernel_[store.dst.tensor];
@@ -385,17 +410,10 @@ void Printer::store_now(const Store& store) {
     out_.line("{} = {};", register_text(store.dst.tensor, offset), value.text);
     return;
   }
-  if (graph::is_packed(tensor.type) && !dialect_.packed_stores) {
-    sink_
-        .report(Kind::packed_store, {}, "two threads may write one byte of `{}`, which is {}",
-                tensor.name, graph::info(tensor.type).name)
-        .help("schedule an even `vector`, or store it as `i8`");
-    failed_ = true;
-    return;
-  }
+  if (refuse_packed(tensor)) return;
   Piece value = values_.storable(store.value, tensor.type);
   out_.line("{};", values_.move(dialect_.storages[tensor.type].store.text(),
-                                tensor_names_[store.dst.tensor.value], offset, value.text));
+                                tensor_names_[store.dst.tensor.value], offset, value));
 }
 
 void Printer::print(const Store& store) {
@@ -424,8 +442,7 @@ void Printer::move_elements(const Copy& copy, const Ref& memory, const Ref& regi
   const Tensor& inner = kernel_[registers.tensor];
   const Storage& storage = dialect_.storages[outer.type];
   int bits = graph::info(outer.type).bits;
-  TANG_CHECK(!graph::is_packed(outer.type) || copy.width % 2 == 0 || dialect_.packed_stores || load,
-             "an odd vector of `{}` is stored", outer.name);
+  if (!load && copy.width % 2 != 0 && refuse_packed(outer)) return;
   auto text = [&](const Ref& ref) {
     return ref.coordinates.empty() ? std::string("0") : values_.text(ref.coordinates[0], additive);
   };
@@ -437,6 +454,7 @@ void Printer::move_elements(const Copy& copy, const Ref& memory, const Ref& regi
     move.pointer = tensor_names_[memory.tensor.value];
     move.offset = plus(outer_offset, fmt::format("{}", first));
     move.storage = &storage;
+    move.packed = graph::is_packed(outer.type);
     move.width = std::min(widest, copy.width - first);
     move.bytes = std::max(1, move.width * bits / 8);
     values_.push();
@@ -448,11 +466,11 @@ void Printer::move_elements(const Copy& copy, const Ref& memory, const Ref& regi
     Type kept = natural_type(inner.type), natural = natural_type(outer.type);
     std::string at = plus(view.offset, lane), line;
     if (load) {
-      Piece value{values_.move(storage.load.text(), view.pointer, at, ""), storage.load_precedence};
+      Piece value{values_.move(storage.load.text(), view.pointer, at, {}), storage.load_precedence};
       line = from + " = " + values_.converted(value, natural, kept).text;
     } else {
       Piece value = values_.storable({from, postfix}, kept, {}, outer.type);
-      line = values_.move(storage.store.text(), view.pointer, at, value.text);
+      line = values_.move(storage.store.text(), view.pointer, at, value);
     }
     if (move.width > 1) {
       if (!dialect_.words.unroll.text().empty())

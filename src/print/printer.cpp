@@ -71,25 +71,21 @@ std::vector<std::string> print_tables(const Program& program, const graph::Graph
   return symbols;
 }
 
-/// Whether anything is kept in fewer than 32 bits.
-bool short_formats(const Program& program) {
+/// The includes of the dialect, and those of the formats that kernels keep or round to.
+std::string include_lines(const Program& program, const Dialect& dialect) {
+  std::vector<std::string_view> lines(dialect.includes.begin(), dialect.includes.end());
+  auto use = [&](graph::ElemType type) {
+    std::string_view line = dialect.storages[type].include.text();
+    if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end())
+      lines.push_back(line);
+  };
   for (const Kernel& kernel : program.kernels) {
     for (const Tensor& tensor : kernel.tensors)
-      if (tensor.memory != Memory::registers && graph::info(tensor.type).bits < 32) return true;
-    for (uint32_t i = 0; i < kernel.values.size(); ++i) {
-      const Value& value = kernel.values[ValueId(i)];
-      if (value.form == Form::round && graph::info(value.to).bits < 32) return true;
-    }
+      if (tensor.memory != Memory::registers) use(tensor.type);
+    for (uint32_t i = 0; i < kernel.values.size(); ++i)
+      if (kernel.values[ValueId(i)].form == Form::round) use(kernel.values[ValueId(i)].to);
   }
-  return false;
-}
-
-std::string include_lines(const Program& program, const Dialect& dialect) {
-  std::string out;
-  for (std::string_view line : dialect.includes) out += std::string(line) + "\n";
-  if (short_formats(program))
-    for (std::string_view line : dialect.format_includes) out += std::string(line) + "\n";
-  return out;
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
 std::string section(const std::string& text) {

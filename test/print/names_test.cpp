@@ -39,7 +39,8 @@ TEST_CASE("text of the input cannot leave its comment", "[print][names]") {
   CHECK(comment_text("a */ b // c \\") == "a * / b // c <5c>");
   CHECK(comment_text("/*/") == "/ * /");
   CHECK(comment_text("one\ntwo\r") == "one<0a>two<0d>");
-  CHECK(comment_text("what?" "?/") == "what? ?/");
+  CHECK(comment_text("what?"
+                     "?/") == "what? ?/");
   CHECK(comment_text("???") == "? ? ?");
   CHECK(comment_text("\xc3\xa9") == "<c3><a9>");
   CHECK(string_text("a\"b\\\n?") == "a\\042b\\134\\012\\077");

@@ -1,4 +1,5 @@
 #include "run.h"
+#include "print/declarations.h"
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -48,6 +49,103 @@ std::string source_of(const Built& built, const std::string& dialect, print::Pri
   return source->text;
 }
 
+namespace {
+
+constexpr const char* c_flags = " -std=c11 -O2 -Wall -Wextra -Werror -pedantic ";
+
+/// A program that reads the fields from files, calls the launcher, and writes them back.
+std::string file_main(const Built& built, const std::vector<int64_t>& dims,
+                      const std::vector<Bytes>& fields) {
+  print::PublicNames names = print::public_names(built.program, built.graph);
+  std::string text = "#include \"t.h\"\n#include <stdio.h>\n#include <stdlib.h>\n"
+                     "static void *slurp(const char *name, size_t size) {\n"
+                     "  void *data = aligned_alloc(256, (size + 511) / 256 * 256);\n"
+                     "  FILE *file = fopen(name, \"rb\");\n"
+                     "  if (!file || fread(data, 1, size, file) != size) exit(9);\n"
+                     "  fclose(file);\n  return data;\n}\nint main(void) {\n  t_dims dims = {";
+  for (int64_t dim : dims) text += fmt::format("{}, ", dim);
+  text += dims.empty() ? "0};\n  t_args args;\n" : "};\n  t_args args;\n";
+  for (size_t i = 0; i < fields.size(); ++i)
+    text += fmt::format("  void *f{0} = slurp(\"{0}.bin\", {1});\n  args.{2} = f{0};\n", i,
+                        fields[i].size(), names.buffers[names.fields[i].value]);
+  text += "  size_t bytes = t_c_workspace_bytes(&dims);\n"
+          "  void *workspace = aligned_alloc(256, bytes + 256);\n"
+          "  for (size_t i = 0; i < bytes; ++i) ((unsigned char *)workspace)[i] = 0xff;\n"
+          "  int status = t_run(&args, &dims, workspace, bytes, NULL);\n"
+          "  if (status) printf(\"%s\", tg_status_string((tg_status)status));\n"
+          "  FILE *file;\n";
+  for (size_t i = 0; i < fields.size(); ++i)
+    text += fmt::format("  file = fopen(\"{0}.bin\", \"wb\");\n"
+                        "  fwrite(f{0}, 1, {1}, file);\n  fclose(file);\n",
+                        i, fields[i].size());
+  return text + "  return status;\n}\n";
+}
+
+} // namespace
+
+std::vector<Bytes> execute_c(const Built& built, const std::vector<int64_t>& dims,
+                             const std::vector<Bytes>& fields) {
+  Folder folder;
+  std::string source = source_of(built, "c", options());
+  std::vector<std::string> targets{"c"};
+  folder.write("t.c", source);
+  folder.write("t.h", print::print_header(built.program, built.graph, targets, options()));
+  folder.write("main.c", file_main(built, dims, fields));
+  std::vector<Bytes> results;
+  for (const char* compiler : {"gcc", "clang"}) {
+    if (!have(compiler)) continue;
+    for (size_t i = 0; i < fields.size(); ++i)
+      folder.write(fmt::format("{}.bin", i), std::string(fields[i].begin(), fields[i].end()));
+    INFO(compiler);
+    INFO(source);
+    int compiled = folder.run(std::string(compiler) + c_flags + "t.c main.c -o main -lm");
+    INFO(folder.log);
+    REQUIRE(compiled == 0);
+    int status = folder.run("./main");
+    INFO(folder.log);
+    REQUIRE(status == 0);
+    std::vector<Bytes> now;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      std::string text = folder.read(fmt::format("{}.bin", i));
+      now.emplace_back(text.begin(), text.end());
+    }
+    if (!results.empty()) CHECK(results == now);
+    results = now;
+  }
+  if (results.empty()) WARN("no C compiler found: printed C was not compiled");
+  return results;
+}
+
+void compile_cuda(const Built& built, const std::string& flags) {
+  print::PrintOptions o = options("sm_80");
+  o.extension = ".cu";
+  std::string source = source_of(built, "cuda", o);
+  if (!have("nvcc")) {
+    WARN("nvcc not found: printed CUDA was not compiled");
+    return;
+  }
+  Folder folder;
+  folder.write("t.cu", source);
+  INFO(source);
+  int status = folder.run("nvcc -arch=sm_80 -Werror all-warnings -Xcompiler -Wall,-Werror -cubin " +
+                          flags + " -o t.cubin t.cu");
+  INFO(folder.log);
+  CHECK(status == 0);
+}
+
+void check_golden(const std::string& name, const std::string& text) {
+  std::string path = std::string(TANGC_SOURCE_DIR) + "/test/print/expected/" + name;
+  if (std::getenv("TANGC_UPDATE")) {
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream expected;
+  expected << in.rdbuf();
+  INFO("the expectation is " << path << "; TANGC_UPDATE=1 rewrites it");
+  CHECK(text == expected.str());
+}
+
 void check_c(const Built& built, const std::string& main_text, const std::string& expected) {
   Folder folder;
   std::string source = source_of(built, "c", options());
@@ -61,12 +159,9 @@ void check_c(const Built& built, const std::string& main_text, const std::string
     ++compilers;
     INFO(compiler);
     INFO(source);
-    int compiled =
-        folder.run(std::string(compiler) +
-                   " -std=c11 -O2 -Wall -Wextra -Werror -pedantic t.c main.c -o main -lm");
+    int compiled = folder.run(std::string(compiler) + c_flags + "t.c main.c -o main -lm");
     INFO(folder.log);
     REQUIRE(compiled == 0);
-    if (getenv("TANGC_SHOW")) WARN(source);
     int status = folder.run("./main");
     INFO(folder.log);
     CHECK(status == 0);

@@ -1,6 +1,7 @@
 #pragma once
 // Compiles printed sources with the system's compilers and runs them.
 #include "programs.h"
+#include <algorithm>
 
 namespace tang::print_test {
 
@@ -20,6 +21,34 @@ private:
 };
 
 bool have(const std::string& tool);
+
+using Bytes = std::vector<uint8_t>;
+
+/// The bytes of a list of numbers.
+template <class T>
+Bytes bytes_of(const std::vector<T>& values) {
+  const uint8_t* data = reinterpret_cast<const uint8_t*>(values.data());
+  return Bytes(data, data + values.size() * sizeof(T));
+}
+template <class T>
+std::vector<T> numbers_of(const Bytes& bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::copy_n(bytes.data(), values.size() * sizeof(T), reinterpret_cast<uint8_t*>(values.data()));
+  return values;
+}
+
+/// Prints the program for C, compiles it by gcc and by clang with warnings as errors, and runs
+/// both. `fields` are the arguments' bytes (outputs: what they hold before); the result is what
+/// they hold after, the same from both compilers.
+std::vector<Bytes> execute_c(const Built& built, const std::vector<int64_t>& dims,
+                             const std::vector<Bytes>& fields);
+
+/// Prints the program for CUDA and compiles it by nvcc with warnings as errors; without nvcc says
+/// so.
+void compile_cuda(const Built& built, const std::string& options = "");
+
+/// Compares with the file beside the tests, or rewrites it where TANGC_UPDATE is set.
+void check_golden(const std::string& name, const std::string& text);
 
 /// Prints the program for C, compiles it together with `main_text` (which may include "t.h") by gcc
 /// and by clang with warnings as errors, runs both, and checks that they print `expected`.

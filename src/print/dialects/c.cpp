@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::string_view includes[] = {"#include <math.h>", "#include <stdbool.h>",
                                          "#include <stddef.h>", "#include <stdint.h>"};
-constexpr std::string_view format_includes[] = {"#include <string.h>"};
 constexpr std::string_view preludes[] = {"integers.h", "formats.h", "reals.h"};
 
 constexpr Words words = {
@@ -46,22 +45,25 @@ constexpr Storages storages = {
     .f64 = plain_storage("double"),
     .f32 = plain_storage("float"),
     .f16 = {"uint16_t", "tg_f16_to_f32($p[$i])", Precedence::postfix, "$p[$i] = tg_f32_to_f16($v)",
-            "tg_f16_to_f32(tg_f32_to_f16($v))"},
+            "tg_f16_to_f32(tg_f32_to_f16($v))", "#include <string.h>"},
     .bf16 = {"uint16_t", "tg_bf16_to_f32($p[$i])", Precedence::postfix,
-             "$p[$i] = tg_f32_to_bf16($v)", "tg_bf16_to_f32(tg_f32_to_bf16($v))"},
+             "$p[$i] = tg_f32_to_bf16($v)", "tg_bf16_to_f32(tg_f32_to_bf16($v))",
+             "#include <string.h>"},
     .f8e4m3 = {"uint8_t", "tg_f8e4m3_to_f32($p[$i])", Precedence::postfix,
-               "$p[$i] = tg_f32_to_f8e4m3($v)", "tg_f8e4m3_to_f32(tg_f32_to_f8e4m3($v))"},
+               "$p[$i] = tg_f32_to_f8e4m3($v)", "tg_f8e4m3_to_f32(tg_f32_to_f8e4m3($v))",
+               "#include <string.h>"},
     .f8e5m2 = {"uint8_t", "tg_f8e5m2_to_f32($p[$i])", Precedence::postfix,
-               "$p[$i] = tg_f32_to_f8e5m2($v)", "tg_f8e5m2_to_f32(tg_f32_to_f8e5m2($v))"},
+               "$p[$i] = tg_f32_to_f8e5m2($v)", "tg_f8e5m2_to_f32(tg_f32_to_f8e5m2($v))",
+               "#include <string.h>"},
     .i64 = plain_storage("int64_t"),
     .i32 = plain_storage("int32_t"),
-    .i16 = narrow_storage("int16_t", "$p[$i] = (int16_t)($v)"),
-    .i8 = narrow_storage("int8_t", "$p[$i] = (int8_t)($v)"),
-    .i4 = {"uint8_t", "tg_load_i4($p, $i)", Precedence::postfix, "tg_store_4($p, $i, $v)", "$v"},
-    .u32 = narrow_storage("uint32_t", "$p[$i] = (uint32_t)($v)"),
-    .u8 = narrow_storage("uint8_t", "$p[$i] = (uint8_t)($v)"),
-    .u4 = {"uint8_t", "tg_load_u4($p, $i)", Precedence::postfix, "tg_store_4($p, $i, $v)", "$v"},
-    .boolean = {"uint8_t", "$p[$i] != 0", Precedence::equality, "$p[$i] = $v", "$v"},
+    .i16 = plain_storage("int16_t", "$p[$i] = (int16_t)$v"),
+    .i8 = plain_storage("int8_t", "$p[$i] = (int8_t)$v"),
+    .i4 = packed_storage("tg_load_i4($p, $i)"),
+    .u32 = plain_storage("uint32_t", "$p[$i] = (uint32_t)$v"),
+    .u8 = plain_storage("uint8_t", "$p[$i] = (uint8_t)$v"),
+    .u4 = packed_storage("tg_load_u4($p, $i)"),
+    .boolean = boolean_storage,
 };
 
 std::string kernel_head(const KernelHead& head) {
@@ -92,7 +94,6 @@ void table_address(TextWriter& out, const TableUse& use) {
 const Dialect c_dialect = {
     .name = "c",
     .includes = includes,
-    .format_includes = format_includes,
     .reserved = c_reserved,
     .preludes = preludes,
     .words = words,

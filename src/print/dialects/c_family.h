@@ -5,12 +5,16 @@
 namespace tang::print {
 
 /// A format that is an array of machine values and needs no conversion.
-constexpr Storage plain_storage(const char* type) {
-  return {type, "$p[$i]", Precedence::postfix, "$p[$i] = $v", "$v"};
+constexpr Storage plain_storage(const char* type, const char* store = "$p[$i] = $v") {
+  return {type, "$p[$i]", Precedence::postfix, store, "$v", ""};
 }
-constexpr Storage narrow_storage(const char* type, const char* store) {
-  return {type, "$p[$i]", Precedence::postfix, store, "$v"};
+/// Two elements in a byte (targets/preludes/integers.h).
+constexpr Storage packed_storage(const char* load) {
+  return {"uint8_t", load, Precedence::postfix, "tg_store_4($p, $i, $v)", "$v", ""};
 }
+/// A byte that is 0 or 1.
+inline constexpr Storage boolean_storage = {"uint8_t",     "$p[$i] != 0", Precedence::equality,
+                                            "$p[$i] = $v", "$v",          ""};
 
 /// The arguments as `f(a, b)` takes them.
 std::string joined(const std::vector<std::string>& parts);

@@ -261,8 +261,10 @@ constinit const WordList cuda_words = cuda, metal_words = metal, wgsl_words = wg
 namespace {
 constexpr WordList for_headers[] = {c, cpp, macros};
 constexpr WordList for_functions[] = {c, cpp, macros, functions};
+constexpr WordList for_cuda[] = {c, cpp, macros, functions, cuda};
 } // namespace
 constinit const std::span<const WordList> header_reserved = for_headers;
 constinit const std::span<const WordList> c_reserved = for_functions;
+constinit const std::span<const WordList> cuda_reserved = for_cuda;
 
 } // namespace tang::print

@@ -9,6 +9,8 @@ extern const WordList c_keywords, cpp_keywords, standard_macros, standard_functi
 extern const std::span<const WordList> header_reserved;
 /// The same and the library's functions: what names inside C functions avoid.
 extern const std::span<const WordList> c_reserved;
+/// The same and the built-in names of CUDA.
+extern const std::span<const WordList> cuda_reserved;
 extern const WordList cuda_words, metal_words, wgsl_words, opencl_words, glsl_words;
 
 } // namespace tang::print

@@ -1,0 +1,177 @@
+// CUDA C++: blocks and threads are the hardware's, short floats have types and conversions of their
+// own, and neighbouring elements move in accesses of up to 16 bytes.
+#include "print/dialects/c_family.h"
+#include "print/dialects/registry.h"
+
+namespace tang::print {
+
+namespace {
+
+using kernel::Op;
+
+constexpr std::string_view includes[] = {"#include <cuda_runtime.h>", "#include <math.h>",
+                                         "#include <stddef.h>", "#include <stdint.h>"};
+constexpr std::string_view preludes[] = {"integers.h", "formats.h", "reals.h", "cuda.cuh"};
+
+constexpr Words words = {
+    .boolean_type = "bool",
+    .i32_type = "int32_t",
+    .i64_type = "int64_t",
+    .f32_type = "float",
+    .f64_type = "double",
+    .true_value = "true",
+    .false_value = "false",
+    .infinity_f32 = "INFINITY",
+    .nan_f32 = "NAN",
+    .infinity_f64 = "HUGE_VAL",
+    .nan_f64 = "(double)NAN",
+    .suffix_f32 = "f",
+    .suffix_i64 = "ll",
+    .least_i32 = "(-2147483647 - 1)",
+    .least_i64 = "(-9223372036854775807ll - 1)",
+    .cast = "($w)$0",
+    .restrict_qualifier = "__restrict__ ",
+    .helper_head = "static __device__ __forceinline__",
+    .shared_head = "__shared__ __align__(16) ",
+    .register_value = "",
+    .table_head = "static __device__ const ",
+    .barrier = "__syncthreads();",
+    .unroll = "#pragma unroll",
+    .flat_block = "blockIdx.x",
+    .flat_thread = "threadIdx.x",
+    .stream_use = "",
+};
+
+constexpr Storages storages = {
+    .f64 = plain_storage("double"),
+    .f32 = plain_storage("float"),
+    .f16 = {"__half", "__half2float($p[$i])", Precedence::postfix, "$p[$i] = __float2half_rn($v)",
+            "__half2float(__float2half_rn($v))", "#include <cuda_fp16.h>"},
+    .bf16 = {"__nv_bfloat16", "__bfloat162float($p[$i])", Precedence::postfix,
+             "$p[$i] = __float2bfloat16_rn($v)", "__bfloat162float(__float2bfloat16_rn($v))",
+             "#include <cuda_bf16.h>"},
+    .f8e4m3 = {"uint8_t", "tg_e4m3_to_f32($p[$i])", Precedence::postfix,
+               "$p[$i] = tg_f32_to_e4m3($v)", "tg_e4m3_to_f32(tg_f32_to_e4m3($v))",
+               "#include <cuda_fp8.h>"},
+    .f8e5m2 = {"uint8_t", "tg_e5m2_to_f32($p[$i])", Precedence::postfix,
+               "$p[$i] = tg_f32_to_e5m2($v)", "tg_e5m2_to_f32(tg_f32_to_e5m2($v))",
+               "#include <cuda_fp8.h>"},
+    .i64 = plain_storage("int64_t"),
+    .i32 = plain_storage("int32_t"),
+    .i16 = plain_storage("int16_t", "$p[$i] = (int16_t)$v"),
+    .i8 = plain_storage("int8_t", "$p[$i] = (int8_t)$v"),
+    .i4 = packed_storage("tg_load_i4($p, $i)"),
+    .u32 = plain_storage("uint32_t", "$p[$i] = (uint32_t)$v"),
+    .u8 = plain_storage("uint8_t", "$p[$i] = (uint8_t)$v"),
+    .u4 = packed_storage("tg_load_u4($p, $i)"),
+    .boolean = boolean_storage,
+};
+
+constexpr OpOverride ops[] = {
+    {Op::rsqrt, {{"rsqrt$s($0)"}, {}, {}}},
+};
+constexpr OpOverride fast_ops[] = {
+    {Op::exp, {{"tg_fast_exp_$t($0)"}, {}, {}}},
+    {Op::log, {{"tg_fast_log_$t($0)"}, {}, {}}},
+    {Op::log2, {{"tg_fast_log2_$t($0)"}, {}, {}}},
+    {Op::sin, {{"tg_fast_sin_$t($0)"}, {}, {}}},
+    {Op::cos, {{"tg_fast_cos_$t($0)"}, {}, {}}},
+    {Op::pow, {{"tg_fast_pow_$t($0, $1)"}, {}, {}}},
+    {Op::div, {{"tg_fast_div_$t($0, $1)"}, {}, {}}},
+};
+
+std::string kernel_head(const KernelHead& head) {
+  return fmt::format("static __global__ void __launch_bounds__({}) {}({})", head.threads,
+                     head.symbol, joined(head.parameters));
+}
+
+/// The type of one access of so many bytes; empty where there is none.
+std::string_view access_type(int bytes) {
+  switch (bytes) {
+  case 1: return "uint8_t";
+  case 2: return "uint16_t";
+  case 4: return "uint32_t";
+  case 8: return "uint2";
+  case 16: return "uint4";
+  default: return {};
+  }
+}
+
+bool one_access(const VectorMove& move) {
+  return move.width > 1 && !access_type(move.bytes).empty();
+}
+
+std::string address(const VectorMove& move) {
+  if (move.offset == "0") return move.pointer;
+  std::string at = move.packed ? "(" + move.offset + ") / 2" : move.offset;
+  return "(" + move.pointer + " + " + at + ")";
+}
+
+MoveView begin_move(TextWriter& out, VectorMove& move) {
+  if (!one_access(move)) return {move.pointer, move.offset};
+  out.raw("{");
+  out.indent();
+  std::string_view access = access_type(move.bytes), element = move.storage->type.text();
+  std::string part = move.names->add("part");
+  if (move.load) {
+    std::string raw = move.names->add("raw");
+    out.line("const {0} {1} = *(const {0} *){2};", access, raw, address(move));
+    out.line("const {0} *{1} = (const {0} *)&{2};", element, part, raw);
+  } else {
+    move.part = part;
+    out.line("__align__({}) {} {}[{}]{};", move.bytes, element, part,
+             move.packed ? move.bytes : move.width, move.packed ? " = {0}" : "");
+  }
+  return {part, ""};
+}
+
+void end_move(TextWriter& out, const VectorMove& move) {
+  if (!one_access(move)) return;
+  if (!move.load)
+    out.line("*({0} *){1} = *(const {0} *){2};", access_type(move.bytes), address(move), move.part);
+  out.dedent();
+  out.raw("}");
+}
+
+std::string shuffle(std::string_view value, int mask) {
+  return fmt::format("__shfl_xor_sync(0xffffffffu, {}, {})", value, mask);
+}
+
+void launch(TextWriter& out, const Launch& launch) {
+  out.line("if ({0} > 2147483647) return TG_E_DIM;", launch.grid);
+  out.line("if ({} > 0) {{", launch.grid);
+  std::string config = launch.names->add("config");
+  out.line("  cudaLaunchConfig_t {} = {{}};", config);
+  out.line("  {}.gridDim = dim3((unsigned){});", config, launch.grid);
+  out.line("  {}.blockDim = dim3({});", config, launch.threads);
+  out.line("  {}.stream = (cudaStream_t)stream;", config);
+  std::string arguments;
+  for (const std::string& argument : launch.arguments) arguments += ", " + argument;
+  out.line("  if (cudaLaunchKernelEx(&{}, {}{}) != cudaSuccess) return TG_E_LAUNCH;", config,
+           launch.symbol, arguments);
+  out.raw("}");
+}
+
+void table_address(TextWriter& out, const TableUse& use) {
+  out.line("void *{} = NULL;", use.pointer);
+  out.line("if (cudaGetSymbolAddress(&{}, {}) != cudaSuccess) return TG_E_LAUNCH;", use.pointer,
+           use.name);
+}
+
+} // namespace
+
+const Dialect cuda_dialect = {
+    .name = "cuda",
+    .includes = includes,
+    .reserved = cuda_reserved,
+    .preludes = preludes,
+    .words = words,
+    .storages = storages,
+    .ops = ops,
+    .fast_ops = fast_ops,
+    .packed_stores = false,
+    .widest_move = 16,
+    .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address},
+};
+
+} // namespace tang::print
