@@ -59,7 +59,7 @@ def show(case):
 def generate(case, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for name, tensor in evaluate(case)[0].items():
-        np.save(folder / f"{name}.npy", np.ascontiguousarray(np.asarray(tensor.value).astype(NPY[tensor.format])))
+        np.save(folder / f"{name}.npy", np.asarray(tensor.value).astype(NPY[tensor.format], order="C"))
 
 
 def check(case, folder):
