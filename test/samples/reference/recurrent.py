@@ -78,5 +78,15 @@ def selective_scan(dims, source):
     return as_f32(values), {"y": Output("f32", y)}
 
 
+def linear_recurrence(dims, source):
+    b, t, n = dims["B"], dims["T"], 4
+    matrix, u = source.uniform((b, t, n, n), -0.5, 0.5), source.uniform((b, t, n))
+    state, h = np.zeros((b, n)), np.zeros((b, t, n))
+    for step in range(t):
+        state = np.einsum("bij,bj->bi", matrix[:, step], state) + u[:, step]
+        h[:, step] = state
+    return as_f32({"P": matrix, "u": u}), {"h": Output("f32", h)}
+
+
 TABLE = {"lstm_cell": lstm_cell, "lstm_sequence": lstm_sequence, "gru_sequence": gru_sequence,
-         "prefix_sum": prefix_sum, "selective_scan": selective_scan}
+         "prefix_sum": prefix_sum, "selective_scan": selective_scan, "linear_recurrence": linear_recurrence}
