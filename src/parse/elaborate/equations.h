@@ -1,0 +1,18 @@
+#pragma once
+#include "parse/elaborate/context.h"
+
+namespace tang::parse {
+
+/// Defines the tensors on the left. After a fault they are erroneous, so that their uses are
+/// silent.
+void elaborate_equation(Context& context, const Module& module, const Equation& equation,
+                        Span span);
+
+/// Binds a name to a tensor: anew where a `repeat` or `recur` carries it, otherwise once.
+void declare_tensor(Context& context, const Name& name, graph::TensorId tensor);
+
+/// Reports index names that the expression uses as a tensor, dim or let as well.
+bool check_index_names(Context& context, const Module& module,
+                       const std::vector<const Name*>& points, ExprId value);
+
+} // namespace tang::parse
