@@ -52,7 +52,7 @@ def grouped_attention(q, k, v, keep, score=lambda s: s):
 
 def gqa_causal(dims, source):
     b, sq, sk, kv, g, d = dims["B"], dims["Sq"], dims["Sk"], 8, 4, 128
-    q = source.coarse((b, sq, kv, g, d))
+    q = source.coarse((b, sq, kv, g, d), limit=32, step=1 / 4)      # scores at which the cap is felt
     k, v = source.coarse((b, sk, kv, d)), source.coarse((b, sk, kv, d))
     keep = np.arange(sk)[None, :] - sk <= np.arange(sq)[:, None] - sq
     o = grouped_attention(q, k, v, keep, lambda s: 30 * np.tanh(s / 30))

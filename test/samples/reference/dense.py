@@ -43,7 +43,7 @@ def layer_norm(dims, source):
     x = source.coarse((dims["M"], dims["N"]))
     w, b = source.coarse((dims["N"],)), source.coarse((dims["N"],))
     if dims["M"] > 1:
-        x[0] = 0.5                              # no variance: eps alone
+        x[0], x[0, 0] = 0.5, 0.5 + 1 / 64       # a variance no larger than eps
         x[1] = 96 + source.coarse((dims["N"],), limit=2, step=0.5)     # a mean far larger than the deviation
     return ({"x": Input("bf16", x), "w": Input("bf16", w), "b": Input("bf16", b)},
             {"y": Output("bf16", layernorm(x, w, b, 1e-5))})

@@ -82,10 +82,12 @@ def linear_recurrence(dims, source):
     b, t, n = dims["B"], dims["T"], 4
     matrix, u = source.uniform((b, t, n, n), -0.5, 0.5), source.uniform((b, t, n))
     state, h = np.zeros((b, n)), np.zeros((b, t, n))
+    product, products = np.broadcast_to(np.eye(n), (b, n, n)), np.zeros((b, t, n, n))
     for step in range(t):
         state = np.einsum("bij,bj->bi", matrix[:, step], state) + u[:, step]
-        h[:, step] = state
-    return as_f32({"P": matrix, "u": u}), {"h": Output("f32", h)}
+        product = matrix[:, step] @ product
+        h[:, step], products[:, step] = state, product
+    return as_f32({"P": matrix, "u": u}), {"h": Output("f32", h), "A": Output("f32", products)}
 
 
 TABLE = {"lstm_cell": lstm_cell, "lstm_sequence": lstm_sequence, "gru_sequence": gru_sequence,
