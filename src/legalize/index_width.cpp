@@ -99,8 +99,11 @@ void index_width(Program& program, const Capabilities& capabilities, const Optio
   Widths widths(program, capabilities, options);
   for_each_dispatch(program.steps, [&](Dispatch& dispatch) {
     std::vector<Variant> chosen;
-    for (const Variant& variant : dispatch.variants)
+    for (const Variant& variant : dispatch.variants) {
+      // Behind one that always fits, none is reached.
+      if (!chosen.empty() && !chosen.back().condition) break;
       for (Variant& v : widths.choose(variant)) chosen.push_back(std::move(v));
+    }
     dispatch.variants = std::move(chosen);
   });
 }

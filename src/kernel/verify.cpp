@@ -1,0 +1,248 @@
+// Structure of a kernel: names, types, places of statements. Proofs about ranges and coverage are
+// in ranges.cpp and coverage.cpp.
+#include "kernel/verify.h"
+#include "base/check.h"
+#include "kernel/interval.h"
+#include <set>
+
+namespace tang::kernel {
+namespace {
+
+/// How far threads may differ in a value: not at all, from one group of 32 to the next, or one by
+/// one. Registers and shuffled values count as equal: only what is surely different is an error.
+enum class Spread : uint8_t { block, group, thread };
+
+Spread wider(Spread a, Spread b) {
+  return std::max(a, b);
+}
+
+class KernelVerifier {
+public:
+  KernelVerifier(const Kernel& kernel, std::string_view stage) : kernel_(kernel), stage_(stage) {}
+
+  void run() {
+    for (TensorId id : kernel_.params) parameter(id);
+    for (const ScalarParam& scalar : kernel_.scalars) define(scalar.var);
+    if (kernel_.flat_block) define(kernel_.flat_block);
+    if (kernel_.flat_thread) define(kernel_.flat_thread);
+    require(kernel_.thread_count() <= 1024, "a block has {} threads", kernel_.thread_count());
+    for (const BlockMode& mode : kernel_.blocks) {
+      value(mode.extent);
+      if (!kernel_.flat_block) define(mode.coordinate);
+    }
+    threads();
+    body(kernel_.body, Spread::block);
+  }
+
+private:
+  template <class... Args>
+  void require(bool holds, fmt::format_string<Args...> format, Args&&... args) const {
+    if (holds) return;
+    throw InternalError(fmt::format("after `{}`: kernel `{}`: {}\n{}", stage_, kernel_.name,
+                                    fmt::format(format, std::forward<Args>(args)...),
+                                    to_text(kernel_)));
+  }
+  Type type(ValueId id) const { return kernel_.values[id].type; }
+  const std::string& name(VarId id) const { return kernel_.values[id].name; }
+
+  void threads() {
+    int64_t below = 1;
+    for (const ThreadMode& mode : kernel_.threads) {
+      Spread spread = mode.extent == 1  ? Spread::block
+                      : below % 32 == 0 ? Spread::group
+                                        : Spread::thread;
+      modes_[mode.coordinate] = spread;
+      if (!kernel_.flat_thread) define(mode.coordinate, spread);
+      below *= mode.extent;
+    }
+    if (kernel_.flat_thread)
+      spreads_[kernel_.flat_thread] = below > 1 ? Spread::thread : Spread::block;
+  }
+
+  void parameter(TensorId id) {
+    require(id.value < kernel_.tensors.size(), "parameter {} does not exist", id.value);
+    const Tensor& t = kernel_[id];
+    require(t.memory == Memory::global, "parameter `{}` is in {} memory", t.name,
+            kernel::name(t.memory));
+    require(t.shape.size() == t.stride.size(), "`{}` has {} extents and {} strides", t.name,
+            t.shape.size(), t.stride.size());
+    require(live_.insert(id).second, "`{}` is a parameter twice", t.name);
+  }
+
+  void define(VarId var, Spread spread = Spread::block) {
+    require(defined_.insert(var).second, "`{}` is defined twice", name(var));
+    visible_.insert(var);
+    spreads_[var] = spread;
+  }
+
+  /// Checks that a value can be computed here, and says how far threads differ in it.
+  Spread value(ValueId root) {
+    Spread spread = Spread::block;
+    if (!root) return spread;
+    for (ValueId id : reachable(kernel_.values, {&root, 1})) {
+      const Value& v = kernel_.values[id];
+      if (v.form == Form::variable) {
+        require(visible_.contains(VarId(v.ref)), "`{}` is used where it has no value",
+                name(VarId(v.ref)));
+        spread = wider(spread, spreads_.at(VarId(v.ref)));
+      }
+      if (v.form == Form::element) {
+        require(kernel_[TensorId(v.ref)].memory == Memory::registers,
+                "a value reads `{}`, which is not in registers", kernel_[TensorId(v.ref)].name);
+        ref({TensorId(v.ref), v.operands}, 1);
+      }
+    }
+    return spread;
+  }
+
+  Spread condition(ValueId id) {
+    if (id) require(type(id) == Type::boolean, "a condition is {}", kernel::name(type(id)));
+    return value(id);
+  }
+  Spread integer(ValueId id) {
+    require(id && is_integer(type(id)), "a coordinate or bound is no integer");
+    return value(id);
+  }
+
+  Spread ref(const Ref& r, int width) {
+    require(r.tensor.value < kernel_.tensors.size(), "tensor {} does not exist", r.tensor.value);
+    const Tensor& t = kernel_[r.tensor];
+    require(live_.contains(r.tensor), "`{}` is used where it does not exist", t.name);
+    require(r.coordinates.size() == t.shape.size(), "`{}` of rank {} has {} coordinates", t.name,
+            t.shape.size(), r.coordinates.size());
+    Spread spread = Spread::block;
+    for (size_t i = 0; i < r.coordinates.size(); ++i) {
+      spread = wider(spread, integer(r.coordinates[i]));
+      if (branches_ > 0 || width > 1) continue;
+      IntRange at = kernel_.values.range(r.coordinates[i]);
+      IntRange extent = kernel_.values.range(t.shape[i]);
+      bool outside = at.hi < 0 || (at.lo >= extent.hi && extent.hi > 0);
+      require(!outside, "coordinate {} of `{}` is always out of range", i, t.name);
+    }
+    return spread;
+  }
+
+  void statement(const For& s, Spread around) {
+    Spread spread = wider(wider(integer(s.begin), integer(s.end)), integer(s.step));
+    IntRange step = kernel_.values.range(s.step);
+    require(step.hi > 0, "the loop over `{}` does not advance", name(s.var));
+    ++branches_;
+    nested(s.body, wider(around, spread), [&] { define(s.var, spread); });
+    --branches_;
+  }
+  void statement(const If& s, Spread around) {
+    Spread spread = wider(around, condition(s.condition));
+    ++branches_;
+    nested(s.then, spread, [] {});
+    nested(s.otherwise, spread, [] {});
+    --branches_;
+  }
+  void statement(const Let& s, Spread) {
+    require((kernel_.values[s.var].type == Type::boolean) == (type(s.value) == Type::boolean),
+            "`{}` is {} and its value {}", name(s.var), kernel::name(kernel_.values[s.var].type),
+            kernel::name(type(s.value)));
+    Spread spread = value(s.value);
+    auto mode = modes_.find(s.var);
+    define(s.var, mode == modes_.end() ? spread : mode->second);
+  }
+  void statement(const Allocate& s, Spread) {
+    const Tensor& t = kernel_[s.tensor];
+    require(t.memory != Memory::global, "global tensor `{}` is allocated", t.name);
+    for (ValueId id : t.shape)
+      require(kernel_.values.as_integer(id).has_value(), "`{}` has no constant extent", t.name);
+    for (ValueId id : t.stride)
+      require(kernel_.values.as_integer(id).has_value(), "`{}` has no constant stride", t.name);
+    require(live_.insert(s.tensor).second, "`{}` is allocated twice", t.name);
+    if (t.memory == Memory::registers) scoped_.push_back(s.tensor);
+  }
+  void statement(const Load& s, Spread) {
+    Spread spread = wider(guarded(s.predicate, [&] { return ref(s.src, 1); }), value(s.otherwise));
+    if (s.otherwise)
+      require(type(s.otherwise) == kernel_.values[s.var].type, "`{}` is {} or else {}", name(s.var),
+              kernel::name(kernel_.values[s.var].type), kernel::name(type(s.otherwise)));
+    bool registers = kernel_[s.src.tensor].memory == Memory::registers;
+    define(s.var, registers ? Spread::block : spread);
+  }
+  void statement(const Store& s, Spread) {
+    guarded(s.predicate, [&] { return ref(s.dst, 1); });
+    value(s.value);
+    written(s.dst);
+    bool real = graph::scalar_of(kernel_[s.dst.tensor].type) == graph::Scalar::real;
+    require(!is_real(type(s.value)) || real, "a real value is stored to `{}`",
+            kernel_[s.dst.tensor].name);
+  }
+  void statement(const Copy& s, Spread) {
+    guarded(s.predicate, [&] { return wider(ref(s.dst, s.width), ref(s.src, s.width)); });
+    written(s.dst);
+    bool one = (kernel_[s.dst.tensor].memory == Memory::registers) !=
+               (kernel_[s.src.tensor].memory == Memory::registers);
+    require(one, "a copy from `{}` to `{}` does not move between registers and memory",
+            kernel_[s.src.tensor].name, kernel_[s.dst.tensor].name);
+    require(s.width >= 1, "a copy of {} elements", s.width);
+  }
+  void statement(const Shfl& s, Spread around) {
+    value(s.value);
+    require(type(s.value) == kernel_.values[s.var].type, "`{}` is {} and its value {}", name(s.var),
+            kernel::name(kernel_.values[s.var].type), kernel::name(type(s.value)));
+    require(s.mask > 0 && s.mask < 32, "a shuffle with mask {}", s.mask);
+    require(around != Spread::thread, "a shuffle stands where threads of a group part");
+    define(s.var);
+  }
+  void statement(const Barrier&, Spread around) {
+    require(around == Spread::block, "a barrier stands where threads of a block part");
+  }
+  void statement(const Spec& s, Spread around) {
+    static const std::set<std::string_view> kinds = {"Move",      "MatMul", "UnaryPointwise",
+                                                     "Shfl",      "Init",   "BinaryPointwise",
+                                                     "Reduction", "Spec",   "Allocate"};
+    require(kinds.contains(s.kind), "`{}` is no kind of spec", s.kind);
+    body(s.body, around);
+  }
+
+  template <class F>
+  Spread guarded(ValueId predicate, F&& access) {
+    Spread spread = condition(predicate);
+    branches_ += static_cast<bool>(predicate);
+    spread = wider(spread, access());
+    branches_ -= static_cast<bool>(predicate);
+    return spread;
+  }
+
+  void written(const Ref& dst) const {
+    const Tensor& t = kernel_[dst.tensor];
+    require(t.memory != Memory::global || t.written, "`{}` is stored to and not marked written",
+            t.name);
+  }
+
+  void body(const Body& statements, Spread around) {
+    for (const Stmt& stmt : statements)
+      std::visit([&](const auto& s) { statement(s, around); }, stmt.node);
+  }
+
+  /// A body of its own: what it defines and allocates ends with it (shared memory stays).
+  template <class F>
+  void nested(const Body& statements, Spread around, F&& enter) {
+    std::set<VarId> visible = visible_;
+    size_t scoped = scoped_.size();
+    enter();
+    body(statements, around);
+    visible_ = std::move(visible);
+    for (; scoped_.size() > scoped; scoped_.pop_back()) live_.erase(scoped_.back());
+  }
+
+  const Kernel& kernel_;
+  std::string_view stage_;
+  std::set<VarId> defined_, visible_;
+  std::set<TensorId> live_;
+  std::vector<TensorId> scoped_;
+  std::unordered_map<VarId, Spread> spreads_, modes_;
+  int branches_ = 0;
+};
+
+} // namespace
+
+void verify(const Kernel& kernel, std::string_view stage) {
+  KernelVerifier(kernel, stage).run();
+}
+
+} // namespace tang::kernel
