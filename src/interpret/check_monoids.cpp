@@ -258,7 +258,7 @@ bool check_associativity(const LawTest& test, const Monoid& monoid,
                          const std::vector<MonoidState>& states, Span span, Sink& sink) {
   auto count = static_cast<int64_t>(states.size());
   // Enough triples to meet every kind of state on every side, few enough to run on each compile.
-  constexpr uint64_t triples = 100;
+  constexpr uint64_t triples = 50;
   for (uint64_t n = 0; n < triples && count > 0; ++n) {
     auto pick = [&](uint64_t side) -> const MonoidState& {
       return states[static_cast<size_t>(random_integer(n, side, 0, {0, count - 1}))];

@@ -43,6 +43,60 @@ void push_top(void* values, void* indices, int64_t k, T v, int64_t i) {
   store_word(indices, n, word(i));
 }
 
+/// Instructions that only compute registers from registers; `run` handles all others itself.
+inline void compute(const Instruction& i, Word* r) {
+  auto real = [&](uint32_t n) { return real_of(r[n]); };
+  auto integer = [&](uint32_t n) { return integer_of(r[n]); };
+  switch (i.code) {
+  case Code::move: r[i.d] = r[i.a]; break;
+  case Code::multiply_add: r[i.d] = r[i.a] + r[i.b] * static_cast<Word>(i.imm); break;
+  case Code::add_wrapping: r[i.d] = r[i.a] + r[i.b]; break;
+  case Code::subtract_wrapping: r[i.d] = r[i.a] - r[i.b]; break;
+  case Code::multiply_wrapping: r[i.d] = r[i.a] * r[i.b]; break;
+  case Code::add_real: r[i.d] = word(real(i.a) + real(i.b)); break;
+  case Code::subtract_real: r[i.d] = word(real(i.a) - real(i.b)); break;
+  case Code::multiply_real: r[i.d] = word(real(i.a) * real(i.b)); break;
+  case Code::divide_real: r[i.d] = word(real(i.a) / real(i.b)); break;
+  case Code::min_real: {
+    double a = real(i.a), b = real(i.b);
+    r[i.d] = std::isnan(a) || a <= b ? r[i.a] : r[i.b];
+    break;
+  }
+  case Code::max_real: {
+    double a = real(i.a), b = real(i.b);
+    r[i.d] = std::isnan(a) || a >= b ? r[i.a] : r[i.b];
+    break;
+  }
+  case Code::negate_real: r[i.d] = word(-real(i.a)); break;
+  case Code::real_unary: r[i.d] = word(real_unary(i.op, real(i.a))); break;
+  case Code::real_binary: r[i.d] = word(real_binary(i.op, real(i.a), real(i.b))); break;
+  case Code::less_real: r[i.d] = real(i.a) < real(i.b); break;
+  case Code::less_equal_real: r[i.d] = real(i.a) <= real(i.b); break;
+  case Code::real_compare: r[i.d] = real_compare(i.op, real(i.a), real(i.b)); break;
+  case Code::less_integer: r[i.d] = integer(i.a) < integer(i.b); break;
+  case Code::less_equal_integer: r[i.d] = integer(i.a) <= integer(i.b); break;
+  case Code::integer_compare: r[i.d] = integer_compare(i.op, integer(i.a), integer(i.b)); break;
+  case Code::logical_and: r[i.d] = r[i.a] & r[i.b]; break;
+  case Code::logical_or: r[i.d] = r[i.a] | r[i.b]; break;
+  case Code::logical_not: r[i.d] = r[i.a] ^ 1; break;
+  case Code::choose: r[i.d] = r[i.c] ? r[i.a] : r[i.b]; break;
+  case Code::to_real: r[i.d] = word(static_cast<double>(integer(i.a))); break;
+  case Code::round_real: r[i.d] = word(round_to(i.type, real(i.a))); break;
+  case Code::round_integer: r[i.d] = word(round_integer_to(i.type, integer(i.a))); break;
+  case Code::real_to_integer: r[i.d] = word(to_integer(i.type, real(i.a))); break;
+  case Code::integer_to_integer: r[i.d] = word(to_integer(i.type, integer(i.a))); break;
+  default: TANG_CHECK(false, "instruction {} does not compute", static_cast<int>(i.code));
+  }
+}
+
+void push_top(const Instruction& i, Word* r, const std::vector<void*>& buffers) {
+  void *values = buffers[i.c], *indices = buffers[i.c + 1];
+  if (i.flag)
+    push_top<double>(values, indices, i.imm, real_of(r[i.a]), integer_of(r[i.b]));
+  else
+    push_top<int64_t>(values, indices, i.imm, integer_of(r[i.a]), integer_of(r[i.b]));
+}
+
 } // namespace
 
 std::optional<Stop> run(const Program& program, std::vector<void*> buffers) {
@@ -56,17 +110,11 @@ std::optional<Stop> run(const Program& program, std::vector<void*> buffers) {
   Word* const r = registers.data();
   const Instruction* const code = program.code.data();
   const Instruction* at = code;
-  auto real = [&](uint32_t n) { return real_of(r[n]); };
   auto integer = [&](uint32_t n) { return integer_of(r[n]); };
   auto stop = [&] { return Stop{*at, r[at->a], r[at->b]}; };
   for (;; ++at) {
     const Instruction& i = *at;
     switch (i.code) {
-    case Code::move: r[i.d] = r[i.a]; break;
-    case Code::multiply_add: r[i.d] = r[i.a] + r[i.b] * static_cast<Word>(i.imm); break;
-    case Code::add_wrapping: r[i.d] = r[i.a] + r[i.b]; break;
-    case Code::subtract_wrapping: r[i.d] = r[i.a] - r[i.b]; break;
-    case Code::multiply_wrapping: r[i.d] = r[i.a] * r[i.b]; break;
     case Code::integer_unary: {
       auto v = integer_unary(i.op, integer(i.a));
       if (!v) return stop();
@@ -79,47 +127,21 @@ std::optional<Stop> run(const Program& program, std::vector<void*> buffers) {
       r[i.d] = word(*v);
       break;
     }
-    case Code::add_real: r[i.d] = word(real(i.a) + real(i.b)); break;
-    case Code::subtract_real: r[i.d] = word(real(i.a) - real(i.b)); break;
-    case Code::multiply_real: r[i.d] = word(real(i.a) * real(i.b)); break;
-    case Code::divide_real: r[i.d] = word(real(i.a) / real(i.b)); break;
-    case Code::min_real: {
-      double a = real(i.a), b = real(i.b);
-      r[i.d] = std::isnan(a) || a <= b ? r[i.a] : r[i.b];
-      break;
-    }
-    case Code::max_real: {
-      double a = real(i.a), b = real(i.b);
-      r[i.d] = std::isnan(a) || a >= b ? r[i.a] : r[i.b];
-      break;
-    }
-    case Code::negate_real: r[i.d] = word(-real(i.a)); break;
-    case Code::real_unary: r[i.d] = word(real_unary(i.op, real(i.a))); break;
-    case Code::real_binary: r[i.d] = word(real_binary(i.op, real(i.a), real(i.b))); break;
-    case Code::less_real: r[i.d] = real(i.a) < real(i.b); break;
-    case Code::less_equal_real: r[i.d] = real(i.a) <= real(i.b); break;
-    case Code::real_compare: r[i.d] = real_compare(i.op, real(i.a), real(i.b)); break;
-    case Code::less_integer: r[i.d] = integer(i.a) < integer(i.b); break;
-    case Code::less_equal_integer: r[i.d] = integer(i.a) <= integer(i.b); break;
-    case Code::integer_compare: r[i.d] = integer_compare(i.op, integer(i.a), integer(i.b)); break;
-    case Code::logical_and: r[i.d] = r[i.a] & r[i.b]; break;
-    case Code::logical_or: r[i.d] = r[i.a] | r[i.b]; break;
-    case Code::logical_not: r[i.d] = r[i.a] ^ 1; break;
-    case Code::choose: r[i.d] = r[i.c] ? r[i.a] : r[i.b]; break;
-    case Code::to_real: r[i.d] = word(static_cast<double>(integer(i.a))); break;
-    case Code::round_real: r[i.d] = word(round_to(i.type, real(i.a))); break;
-    case Code::round_integer: r[i.d] = word(round_integer_to(i.type, integer(i.a))); break;
-    case Code::real_to_integer: r[i.d] = word(to_integer(i.type, real(i.a))); break;
-    case Code::integer_to_integer: r[i.d] = word(to_integer(i.type, integer(i.a))); break;
     case Code::check_integer:
       if (to_integer(i.type, integer(i.a)) != integer(i.a)) return stop();
       break;
-    case Code::load: r[i.d] = load_word(buffers[i.c], integer(i.a) + integer(i.b) * i.imm); break;
-    case Code::load_at: r[i.d] = load_word(buffers[i.c], integer(i.a)); break;
-    case Code::store: store_word(buffers[i.c], integer(i.a), r[i.b]); break;
-    case Code::copy: std::memcpy(buffers[i.c], buffers[i.d], static_cast<size_t>(i.imm) * 8); break;
     case Code::check_place:
       if (r[i.a] >= static_cast<Word>(i.imm)) return stop();
+      break;
+    case Code::load: {
+      Word place = r[i.a] + r[i.b] * static_cast<Word>(i.imm);
+      r[i.d] = load_word(buffers[i.c], integer_of(place));
+      break;
+    }
+    case Code::load_at: r[i.d] = load_word(buffers[i.c], integer(i.a)); break;
+    case Code::store: store_word(buffers[i.c], integer(i.a), r[i.b]); break;
+    case Code::copy:
+      if (i.imm > 0) std::memcpy(buffers[i.c], buffers[i.d], static_cast<size_t>(i.imm) * 8);
       break;
     case Code::jump: at = code + i.target - 1; break;
     case Code::jump_if_false:
@@ -153,13 +175,9 @@ std::optional<Stop> run(const Program& program, std::vector<void*> buffers) {
       }
       break;
     case Code::come_back: at = code + r[i.b]; break;
-    case Code::push_top:
-      if (i.flag)
-        push_top<double>(buffers[i.c], buffers[i.c + 1], i.imm, real(i.a), integer(i.b));
-      else
-        push_top<int64_t>(buffers[i.c], buffers[i.c + 1], i.imm, integer(i.a), integer(i.b));
-      break;
+    case Code::push_top: push_top(i, r, buffers); break;
     case Code::halt: return std::nullopt;
+    default: compute(i, r); break;
     }
   }
 }
