@@ -73,6 +73,8 @@ public:
 
   /// Uses at most `facts` facts.
   bool prove(const Polynomial& goal, int facts);
+  /// A fact that no value of its atoms fulfils.
+  bool contradiction();
 
 private:
   /// What stands for an atom: `scale * goal` is at least the goal with `value / divisor` for the
@@ -123,7 +125,13 @@ bool Prover::nonnegative(const Polynomial& p) const {
     if (Proof(*this).prove(p, facts)) return true;
     if (facts_.empty()) return false;
   }
-  return false;
+  // Where the facts exclude each other there is no point, and everything holds.
+  return Proof(*this).contradiction();
+}
+
+bool Proof::contradiction() {
+  return std::any_of(facts_.begin(), facts_.end(),
+                     [&](const Polynomial& fact) { return range(normalized(fact)).hi < 0; });
 }
 
 IntRange Proof::range(const Polynomial& p) {

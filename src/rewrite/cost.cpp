@@ -1,0 +1,137 @@
+#include "rewrite/cost.h"
+#include "graph/reads.h"
+#include <algorithm>
+
+namespace tang::rewrite {
+using namespace graph;
+
+namespace {
+
+/// Additions that one evaluation takes; index arithmetic is free.
+uint32_t work_of(const ExprStore& store, const Expr& e) {
+  switch (e.op) {
+  case Op::literal_int:
+  case Op::literal_real:
+  case Op::literal_bool:
+  case Op::index:
+  case Op::dim:
+  case Op::read:
+  case Op::acc:
+  case Op::lhs:
+  case Op::rhs:
+  case Op::to_real:
+  case Op::cast: return 0;
+  case Op::fold: return 64;
+  case Op::div:
+  case Op::sqrt:
+  case Op::rsqrt:
+  case Op::exp:
+  case Op::exp2:
+  case Op::log:
+  case Op::log2:
+  case Op::sin:
+  case Op::cos: return 8;
+  case Op::pow:
+  case Op::atan2:
+  case Op::tan:
+  case Op::tanh:
+  case Op::erf: return 16;
+  case Op::floordiv:
+  case Op::mod: return e.has_read ? 8 : 0;
+  case Op::add:
+  case Op::sub:
+  case Op::mul:
+  case Op::neg:
+  case Op::min:
+  case Op::max:
+  case Op::abs:
+  case Op::sign:
+  case Op::floor:
+  case Op::ceil:
+  case Op::round:
+  case Op::bit_and:
+  case Op::bit_or:
+  case Op::bit_xor:
+  case Op::shl:
+  case Op::shr:
+  case Op::eq:
+  case Op::ne:
+  case Op::lt:
+  case Op::le:
+  case Op::logical_and:
+  case Op::logical_or:
+  case Op::logical_not:
+  case Op::select: {
+    bool data = e.has_read || e.scalar == Scalar::real;
+    for (ExprId operand : e.operands) data |= store[operand].scalar == Scalar::real;
+    return data;
+  }
+  }
+  return 1;
+}
+
+} // namespace
+
+Cost cost_of(const ExprStore& store, ExprId root) {
+  Cost cost;
+  cost.terms = static_cast<uint32_t>(reachable(store, {&root, 1}).size());
+  // Values only: what stands in a place is index arithmetic, or the index of a gather.
+  std::vector<ExprId> stack{root};
+  std::unordered_set<ExprId> seen{root};
+  while (!stack.empty()) {
+    const Expr& e = store[stack.back()];
+    stack.pop_back();
+    cost.work += work_of(store, e);
+    cost.folds |= e.op == Op::fold;
+    auto push = [&](ExprId id) {
+      if (seen.insert(id).second) stack.push_back(id);
+    };
+    if (e.op == Op::read) {
+      cost.reads += !places_of(e).empty();
+      if (e.guarded) push(e.operands.back());
+    } else {
+      for (ExprId operand : e.operands) push(operand);
+    }
+  }
+  return cost;
+}
+
+namespace {
+
+/// The value with every dim at a typical size; saturates. Doubles are exact enough to compare and
+/// the same on every machine: products and sums of integers round the same way everywhere.
+double typical(const Graph& graph, const Polynomial& p) {
+  double sum = 0;
+  for (const auto& [atoms, coefficient] : p.terms()) {
+    double product = static_cast<double>(coefficient);
+    for (ExprId atom : atoms) {
+      const Expr& e = graph.exprs[atom];
+      constexpr int64_t usual = 1024;
+      int64_t value = usual;
+      if (e.op == Op::dim) {
+        const Dim& dim = graph[DimId(e.ref)];
+        value = std::max(dim.lo, std::min(dim.hi, usual));
+      }
+      product *= static_cast<double>(value);
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+} // namespace
+
+bool pays_off(const Graph& graph, const Cost& cost, const Polynomial& points,
+              const Polynomial& evaluations) {
+  // A value that is written and read again moves 8 bytes or more; a device does about this many
+  // operations in that time.
+  constexpr int64_t round_trip = 32;
+  auto spent = evaluations.times(Polynomial::constant(cost.work));
+  auto saved = points.times(Polynomial::constant(int64_t{cost.work} + round_trip));
+  auto gain = spent && saved ? saved->minus(*spent) : std::nullopt;
+  if (!gain) return false;
+  if (Prover(graph).nonnegative(*gain)) return true;
+  return typical(graph, *gain) >= 0;
+}
+
+} // namespace tang::rewrite

@@ -1,0 +1,44 @@
+#include "rewrite/passes.h"
+#include <algorithm>
+
+namespace tang::rewrite {
+namespace {
+
+// In running order. Dead nodes go first, because the later laws count readers; bounds come last,
+// because substitution may bring new conditions into a filter.
+constexpr Pass rows[] = {
+    {"drop_dead_nodes", "What no output needs is not computed.", 1, drop_dead_nodes},
+    {"merge_common_nodes", "Nodes with equal definitions are one node.", 1, merge_common_nodes},
+    {"substitute_maps",
+     "A map's body replaces its reads, and views compose, where no expensive work is repeated.", 1,
+     substitute_maps},
+    {"attach_epilogues",
+     "A map that reads a node's results point for point becomes a result of that node.", 1,
+     attach_epilogues},
+    {"tighten_bounds", "Affine conditions of a filter become bounds of its indices.", 1,
+     tighten_bounds},
+};
+
+} // namespace
+
+std::span<const Pass> passes() {
+  return rows;
+}
+
+const Pass* find_pass(std::string_view name) {
+  auto at = std::find_if(std::begin(rows), std::end(rows),
+                         [&](const Pass& pass) { return pass.name == name; });
+  return at == std::end(rows) ? nullptr : at;
+}
+
+graph::Graph run_passes(graph::Graph graph, int level,
+                        const std::function<void(const Pass&, const graph::Graph&)>& after) {
+  for (const Pass& pass : passes()) {
+    if (pass.level > level) continue;
+    graph = pass.run(std::move(graph));
+    if (after) after(pass, graph);
+  }
+  return graph;
+}
+
+} // namespace tang::rewrite

@@ -1,0 +1,289 @@
+// Each law on small programs: what it makes of them, and that it leaves alone what it must.
+#include "run.h"
+
+using namespace tang;
+using namespace tang::rewrite;
+using namespace tang::rewrite::test;
+
+namespace {
+
+const Comprehension& node_of(const Graph& g, const std::string& tensor) {
+  for (const Node& node : g.nodes)
+    if (const auto* c = std::get_if<Comprehension>(&node.definition))
+      for (const Result& r : c->results)
+        if (g[r.tensor].name == tensor) return *c;
+  FAIL("no node defines " << tensor);
+  return std::get<Comprehension>(g.nodes[0].definition);
+}
+
+std::string text_after(const Graph& g) {
+  std::string text = to_text(g);
+  // Derivations are for people.
+  std::string lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (line.find('#') == std::string::npos) lines += line + "\n";
+  return lines;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// All passes on a body; checks each and gives the graph at the end.
+Graph all(const std::string& body, const std::vector<int64_t>& dims = {}) {
+  return checked(graph_of_body(body), dims);
+}
+
+} // namespace
+
+TEST_CASE("the table is in running order and every row is documented", "[passes]") {
+  CHECK(passes().size() == 5);
+  for (const Pass& pass : passes()) {
+    CHECK(find_pass(pass.name) == &pass);
+    CHECK(pass.law.back() == '.');
+  }
+  CHECK(find_pass("no_such_pass") == nullptr);
+  std::vector<std::string> ran;
+  Graph g = graph_of_body("input x : f32\ny = x\noutput y : f32");
+  run_passes(g, 0, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
+  CHECK(ran.empty());
+  run_passes(g, 1, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
+  CHECK(ran.size() == 5);
+}
+
+TEST_CASE("a linear layer is one node", "[attach_epilogues]") {
+  Graph g = all(R"(dim M in 1..65536
+input x : f16[M, 16]
+param w : f16[16, 8]
+param b : f32[8]
+y[i, j] = relu(sum[k] x[i, k] * w[k, j] + b[j])
+output y : f32[M, 8]
+)",
+                {3});
+  CHECK(g.nodes.size() == 1);
+  CHECK(node_of(g, "y").reduction.has_value());
+  CHECK(g.nodes[0].derivation.size() >= 1);
+}
+
+TEST_CASE("views vanish into the reduction that reads them", "[substitute_maps]") {
+  Graph g = all(R"(dim S in 1..100
+input x : f32[S, 8, 4]
+merged[s, c] = x[s, floordiv(c, 4), mod(c, 4)] else 0
+turned[c: 32, s: S] = merged[s, c] else 0
+split[h: 8, d: 4, s: S] = turned[4*h + d, s]
+y[s] = sum[h, d] split[h, d, s]
+output y : f32[S]
+)",
+                {5});
+  CHECK(g.nodes.size() == 1);
+  CHECK(contains(text_after(g), "sum[h: 8, d: 4] x[s, h, d]"));
+}
+
+TEST_CASE("padding becomes a choice, and shifted windows keep theirs", "[substitute_maps]") {
+  Graph g = all(R"(input x : f32[6]
+p[i: 8] = x[i - 1] else 0
+y[i: 6] = sum[r: 3] p[i + r]
+z[i: 6] = p[i + 3] else 0
+output y : f32[6]
+output z : f32[6]
+)");
+  CHECK(contains(text_after(g), "sum[r: 3] x[i + r - 1] else 0.0"));
+  CHECK(contains(text_after(g), "z[i: 6] = x[i + 2] else 0.0"));
+}
+
+TEST_CASE("a gathered map keeps its test", "[substitute_maps]") {
+  Graph g = all(R"(input e : f32[5, 4]
+input id : i32[3] in 0..<7
+scaled[v, d] = e[v, d] + 1
+y[t, d] = scaled[id[t], d]
+output y : f32[3, 4]
+)");
+  CHECK(g.nodes.size() == 1);
+  CHECK(contains(text_after(g), "where(id[t] < 5, e[id[t], d] + 1.0, 0.0)"));
+}
+
+TEST_CASE("a gather whose index turns out affine keeps its test", "[substitute_maps]") {
+  Graph g = all(R"(input x : f32[5]
+twice[t: 4] = 2 * t
+scaled[v: 5] = x[v] + 1
+y[t] = scaled[twice[t]]
+output y : f32[4]
+)");
+  CHECK(g.nodes.size() == 1);
+  CHECK(contains(text_after(g), "where(2 * t < 5, x[2 * t] + 1.0, 0.0)"));
+}
+
+TEST_CASE("expensive work is not repeated", "[substitute_maps]") {
+  const char* program = R"(dim M in 1..4096, N in 1..4096
+input x : f32[M, 64]
+input w : f32[64, N]
+h[i, k] = tanh(exp(x[i, k]) + 1)
+y[i, j] = sum[k] h[i, k] * w[k, j]
+output y : f32[M, N]
+)";
+  CHECK(all(program, {3, 2}).nodes.size() == 2);
+  std::string cheap = program;
+  cheap.replace(cheap.find("tanh(exp(x[i, k]) + 1)"), 22, "relu(x[i, k])");
+  CHECK(all(cheap, {3, 2}).nodes.size() == 1);
+  // One row for every reader: the same number of evaluations.
+  std::string once = program;
+  once.replace(once.find("N in 1..4096"), 12, "N in 1..1");
+  CHECK(all(once, {3, 1}).nodes.size() == 1);
+}
+
+TEST_CASE("results of scans and top-k stay", "[substitute_maps]") {
+  Graph g = all(R"(input x : f32[8]
+c[t] = scan sum[t] x[t]
+y[t: 4] = c[2 * t]
+(v[n], id[n]) = topk[e; 3] x[e]
+z[n] = v[n] * 2
+output y : f32[4]
+output z : f32[3]
+)");
+  CHECK(node_of(g, "y").reduction == std::nullopt);
+  CHECK(node_of(g, "z").reduction == std::nullopt);
+}
+
+TEST_CASE("an output that others read stays rounded", "[substitute_maps]") {
+  Graph g = all(R"(input x : f32[8]
+h[i] = x[i] * 3
+y[i] = h[7 - i] + 1
+output h : f8e4m3[8]
+output y : f32[8]
+)");
+  CHECK(contains(text_after(g), "f8e4m3(x[7 - i] * 3.0)"));
+}
+
+TEST_CASE("folds inside a substituted body get fresh indices", "[substitute_maps]") {
+  Graph g = all(R"(input x : f32[4, 3]
+input w : f32[4, 3]
+a[i] = where(i < 2, sum[k] x[i, k], 0)
+y[i: 2] = sum[k] a[i + k] * w[i, k]
+output y : f32[2]
+)");
+  CHECK(g.outputs.size() == 1);
+}
+
+TEST_CASE("a reader in another order turns the reduction's points", "[attach_epilogues]") {
+  Graph g = all(R"(dim M in 1..100
+input x : f32[M, 4, 8]
+s[i, j] = sum[k] x[i, j, k]
+t[j, i] = s[i, j] * 2
+output t : f32[4, M]
+)",
+                {3});
+  CHECK(g.nodes.size() == 1);
+  CHECK(contains(text_after(g), "[j: 4, i: M]"));
+}
+
+TEST_CASE("a result that others need stays beside its epilogue", "[attach_epilogues]") {
+  Graph g = all(R"(input x : f32[4, 8]
+input w : f32[4, 4]
+s[i] = sum[k] x[i, k]
+r[i] = rsqrt(s[i] + 1)
+y[i] = sum[j] w[i, j] * s[j]
+output r : f32[4]
+output y : f32[4]
+)");
+  CHECK(g.nodes.size() == 2);
+  CHECK(node_of(g, "r").results.size() == 2);
+}
+
+TEST_CASE("no cycle arises", "[attach_epilogues]") {
+  // y reads s point for point, and t, which needs all of s.
+  Graph g = all(R"(input x : f32[4, 8]
+s[i] = sum[k] x[i, k]
+t = max[i] s[i]
+y[i] = s[i] - t
+output y : f32[4]
+)");
+  CHECK(g.nodes.size() == 3);
+}
+
+TEST_CASE("a reduction moves down to a reader that needs more", "[attach_epilogues]") {
+  Graph g = all(R"(input x : f32[4, 8]
+input w : f32[4, 8]
+s[i] = sum[k] x[i, k]
+m[j: 2] = max[k] w[j, k]
+y[i] = s[i] * m[floordiv(i, 2)]
+output y : f32[4]
+)");
+  CHECK(g.nodes.size() == 2);
+  CHECK(node_of(g, "y").reduction.has_value());
+}
+
+TEST_CASE("maps over the same elements are one node", "[attach_epilogues]") {
+  Graph g = all(R"(input x : f32[64]
+a[i] = exp(x[i])
+b[i] = tanh(x[i]) + a[i]
+c[i] = x[i] * 2
+output a : f32[64]
+output b : f32[64]
+output c : f32[64]
+)");
+  CHECK(g.nodes.size() == 1);
+  CHECK(node_of(g, "a").results.size() == 3);
+}
+
+TEST_CASE("equal nodes are one, whatever their indices are called", "[merge_common_nodes]") {
+  Graph g = all(R"(input x : f32[4, 8]
+a[i] = sum[k] x[i, k]
+b[row] = sum[column] x[row, column]
+y[i] = a[i] * b[3 - i]
+z[i] = sum[k] x[i, k]
+output y : f32[4]
+output z : f32[4]
+)");
+  CHECK(node_of(g, "z").reduction.has_value());
+  size_t reductions = 0;
+  for (const Node& node : g.nodes)
+    reductions += std::get<Comprehension>(node.definition).reduction.has_value();
+  CHECK(reductions == 1);
+}
+
+TEST_CASE("what no output needs goes, inside recurrences as well", "[drop_dead_nodes]") {
+  Graph g = all(R"(dim T in 0..10
+input x : f32[T, 4]
+input h0 : f32[4]
+unused[i] = h0[i] * 2
+recur t: T carry h = h0, count = h0 {
+  dead[i] = h[i] * 3
+  count[i] = count[i] + 1
+  h[i] = h[i] * 0.5 + x[t, i]
+} collect hs = h
+output hs : f32[T, 4]
+)",
+                {3});
+  const auto& r = std::get<Recur>(g.nodes.at(0).definition);
+  CHECK(g.nodes.size() == 1);
+  CHECK(r.carries.size() == 1);
+  CHECK(r.body.size() == 1);
+  CHECK(g.tensors.size() == 2 + 1 + 1 + 3); // inputs, hs, step, current, next, last
+}
+
+TEST_CASE("causal, windowed and strided filters become bounds", "[tighten_bounds]") {
+  auto axis = [](const std::string& filter) {
+    Graph g = all("dim S in 1..50\ninput x : f32[S, S]\ny[i: S] = sum[j where " + filter +
+                      "] x[i, j]\noutput y : f32[S]\n",
+                  {7});
+    const Reduction& r = *node_of(g, "y").reduction;
+    std::string text;
+    if (r.axes[0].lo) text += to_text(g, node_of(g, "y"), r.axes[0].lo);
+    text += "..";
+    if (r.axes[0].hi) text += to_text(g, node_of(g, "y"), r.axes[0].hi);
+    if (r.filter) text += " where " + to_text(g, node_of(g, "y"), r.filter);
+    return text;
+  };
+  CHECK(axis("j <= i") == "..i + 1");
+  CHECK(axis("j <= i and j > i - 3") == "i - 2..i + 1");
+  CHECK(axis("2 * j < i") == "..floordiv(i + 1, 2)");
+  CHECK(axis("3 * j >= i") == "floordiv(i + 2, 3)..");
+  CHECK(axis("j >= 0 and j < S") == "..");
+  CHECK(axis("j == i") == "i..i + 1");
+  CHECK(axis("not j > i") == "..i + 1");
+  CHECK(axis("j <= i and j <= 4") == "..min(i + 1, 5)");
+  CHECK(axis("j != i") == ".. where j != i");
+  CHECK(axis("j <= i and x[j, j] > 0") == "..i + 1 where 0.0 < x[j, j]");
+  CHECK(axis("j <= i or j == 3") == ".. where j <= i or j == 3");
+}
