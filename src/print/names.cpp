@@ -44,22 +44,32 @@ std::string NameScope::add(std::string_view name) {
   std::string base = identifier(name);
   if (reserved(base)) base += '_';
   std::string result = base;
-  for (int number = 1; taken_.contains(result) || (number > 1 && reserved(result)); ++number)
-    result = fmt::format("{}{}{}", base, base.ends_with('_') ? "" : "_", number);
+  int number = 0;
+  if (taken_.contains(base)) {
+    int& next = next_.try_emplace(base, 1).first->second;
+    do {
+      number = next++;
+      result = fmt::format("{}{}{}", base, base.ends_with('_') ? "" : "_", number);
+    } while (taken_.contains(result) || reserved(result));
+  }
   taken_.insert(result);
-  order_.push_back(result);
+  order_.push_back({result, base, number});
   if (result != name) changed_.emplace_back(name, result);
   return result;
 }
 
 void NameScope::take(std::string name) {
   TANG_CHECK(taken_.insert(name).second, "the identifier `{}` is taken twice", name);
-  order_.push_back(std::move(name));
+  order_.push_back({name, name, 0});
 }
 
 void NameScope::pop() {
   TANG_CHECK(!marks_.empty(), "a scope of names is closed that was not opened");
-  for (; order_.size() > marks_.back(); order_.pop_back()) taken_.erase(order_.back());
+  for (; order_.size() > marks_.back(); order_.pop_back()) {
+    const Taken& last = order_.back();
+    taken_.erase(last.name);
+    if (last.number > 0) next_[last.base] = last.number;
+  }
   marks_.pop_back();
 }
 

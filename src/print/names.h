@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -33,7 +34,12 @@ private:
   bool reserved(const std::string& name) const;
   std::vector<WordList> reserved_;
   std::unordered_set<std::string> taken_;
-  std::vector<std::string> order_; ///< in order of taking, for `pop`
+  struct Taken {
+    std::string name, base;
+    int number = 0; ///< that was appended to `base`; 0 for none
+  };
+  std::vector<Taken> order_;                  ///< in order of taking, for `pop`
+  std::unordered_map<std::string, int> next_; ///< by base: numbers below are taken
   std::vector<size_t> marks_;
   std::vector<std::pair<std::string, std::string>> changed_;
 };
