@@ -2,6 +2,7 @@
 // A store in which equal values have equal ids.
 #include "base/id.h"
 #include <cstddef>
+#include <memory>
 #include <unordered_set>
 #include <vector>
 
@@ -16,46 +17,44 @@ inline void hash_combine(size_t& seed, size_t value) {
 template <class T, class IdT, class Hash>
 class Interner {
 public:
-  Interner() : index_(16, HashOf{this}, Equal{this}) {}
-  Interner(const Interner& o) : values_(o.values_), index_(16, HashOf{this}, Equal{this}) {
-    reindex();
-  }
-  Interner(Interner&& o) noexcept
-      : values_(std::move(o.values_)), index_(16, HashOf{this}, Equal{this}) {
-    reindex();
-  }
-  Interner& operator=(Interner o) {
+  Interner() = default;
+  Interner(const Interner& o) : values_(std::make_unique<std::vector<T>>(*o.values_)) { reindex(); }
+  Interner(Interner&&) noexcept = default;
+  Interner& operator=(Interner o) noexcept {
     values_ = std::move(o.values_);
-    reindex();
+    index_ = std::move(o.index_);
     return *this;
   }
 
   IdT intern(T value) {
-    values_.push_back(std::move(value));
-    IdT id(static_cast<uint32_t>(values_.size() - 1));
+    values_->push_back(std::move(value));
+    IdT id(static_cast<uint32_t>(values_->size() - 1));
     auto [it, inserted] = index_.insert(id);
-    if (!inserted) values_.pop_back();
+    if (!inserted) values_->pop_back();
     return *it;
   }
-  const T& operator[](IdT id) const { return values_[id.value]; }
-  size_t size() const { return values_.size(); }
+  const T& operator[](IdT id) const { return (*values_)[id.value]; }
+  size_t size() const { return values_->size(); }
 
 private:
   struct HashOf {
-    const Interner* s;
-    size_t operator()(IdT id) const { return Hash{}(s->values_[id.value]); }
+    const std::vector<T>* values;
+    size_t operator()(IdT id) const { return Hash{}((*values)[id.value]); }
   };
   struct Equal {
-    const Interner* s;
-    bool operator()(IdT a, IdT b) const { return s->values_[a.value] == s->values_[b.value]; }
+    const std::vector<T>* values;
+    bool operator()(IdT a, IdT b) const { return (*values)[a.value] == (*values)[b.value]; }
   };
+  using Index = std::unordered_set<IdT, HashOf, Equal>;
+  Index empty_index() const { return Index(16, HashOf{values_.get()}, Equal{values_.get()}); }
   void reindex() {
-    index_.clear();
-    index_.reserve(values_.size());
-    for (uint32_t i = 0; i < values_.size(); ++i) index_.insert(IdT(i));
+    index_ = empty_index();
+    index_.reserve(values_->size());
+    for (uint32_t i = 0; i < values_->size(); ++i) index_.insert(IdT(i));
   }
-  std::vector<T> values_;
-  std::unordered_set<IdT, HashOf, Equal> index_;
+  /// On the heap, so that the index still finds the values after a move.
+  std::unique_ptr<std::vector<T>> values_ = std::make_unique<std::vector<T>>();
+  Index index_ = empty_index();
 };
 
 } // namespace tang
