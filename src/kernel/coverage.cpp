@@ -81,9 +81,23 @@ private:
     }
   }
 
+  /// A numeral below 1 is 0 in every digit: `block*256 + thread < 1`.
+  bool fix_to_zero(const graph::Expr& less) {
+    auto p = facts_.polynomial(less.operands[0]);
+    if (facts_.exprs().as_integer(less.operands[1]) != 1 || !p) return false;
+    for (const auto& [monomial, coefficient] : p->terms())
+      if (monomial.size() != 1 || !is_digit(monomial[0]) || coefficient <= 0) return false;
+    graph::Prover prover = facts_.about_dims();
+    for (const Digit& digit : digits_)
+      if (prover.range(digit.extent).lo < 1) return false;
+    for (const auto& [monomial, coefficient] : p->terms()) fixed_[monomial[0]] = 0;
+    return true;
+  }
+
   /// `digit == c` makes the digit the constant c.
   void fix_digit(ExprId& condition) {
     const graph::Expr e = facts_.exprs()[condition];
+    if (e.op == Op::lt && fix_to_zero(e)) condition = {};
     if (e.op != Op::eq) return;
     for (int k : {0, 1}) {
       ExprId index = e.operands[static_cast<size_t>(k)];
@@ -231,6 +245,8 @@ private:
     if (slack && e.op == Op::le) slack = slack->plus(one());
     auto room = numeral.extent.minus(numeral.value);
     if (!slack || !room) return false;
+    // In elements; a vector that begins inside ends inside, or its range is not proved.
+    if (slack == room) return true;
     auto scaled = slack->times(Polynomial::constant(numeral.lanes ? site_.width : 1));
     if (scaled == room) return true;
     // In vectors: floordiv(E, w) of them, where w divides E.

@@ -1,6 +1,8 @@
 #include "kernel/facts.h"
 #include "base/check.h"
 #include "kernel/interval.h"
+#include <map>
+#include <numeric>
 
 namespace tang::kernel {
 
@@ -10,10 +12,45 @@ Facts::Facts(const Kernel& kernel) : kernel_(kernel) {
   grid();
 }
 
+namespace {
+
+/// Host variables that a condition says are multiples of a constant: `mod(N, 8) == 0 and ...`.
+std::map<VarId, int64_t> multiples(const ValueStore& host, ValueId condition) {
+  std::map<VarId, int64_t> found;
+  std::vector<ValueId> stack;
+  if (condition) stack.push_back(condition);
+  while (!stack.empty()) {
+    const Value& v = host[stack.back()];
+    stack.pop_back();
+    if (v.form != Form::operation) continue;
+    if (v.op == Op::logical_and) stack.insert(stack.end(), v.operands.begin(), v.operands.end());
+    if (v.op != Op::eq || host.as_integer(v.operands[1]) != 0) continue;
+    const Value& mod = host[v.operands[0]];
+    if (mod.form != Form::operation || mod.op != Op::mod) continue;
+    const Value& dim = host[mod.operands[0]];
+    auto divisor = host.as_integer(mod.operands[1]);
+    if (dim.form != Form::variable || !divisor || *divisor <= 0) continue;
+    int64_t& multiple = found.try_emplace(VarId(dim.ref), 1).first->second;
+    multiple = checked_mul(multiple / std::gcd(multiple, *divisor), *divisor).value_or(multiple);
+  }
+  return found;
+}
+
+} // namespace
+
 Facts::Facts(const Kernel& kernel, const ValueStore& host, const Variant& variant)
     : kernel_(kernel) {
   std::unordered_map<VarId, ExprId> host_vars;
   Terms host_terms;
+  // A dim that is a multiple of c is c times another dim: then all that is computed from it
+  // divides.
+  for (const auto& [var, multiple] : multiples(host, variant.condition)) {
+    const Var& dim = host[var];
+    IntRange range{dim.lo ? ceildiv(*dim.lo, multiple) : unbounded_below,
+                   dim.hi ? floordiv(*dim.hi, multiple) : unbounded_above};
+    ExprId part = unknown(Type::i64, range);
+    host_vars[var] = exprs().binary(Op::mul, part, exprs().integer(multiple));
+  }
   for (size_t i = 0; i < kernel.scalars.size(); ++i)
     vars_[kernel.scalars[i].var] = translate(host, variant.scalars[i], host_terms, host_vars);
   if (variant.condition) prover_.assume(translate(host, variant.condition, host_terms, host_vars));
@@ -121,7 +158,9 @@ ExprId Facts::quotient(ExprId x, const graph::Polynomial& divisor) {
       if (!parts || parts->first.is_zero() || !parts->second.is_zero()) continue;
       if (!prover_.less(x, bounds_[i])) continue;
       graph::IndexId index(indices_++);
-      prover_.add_axis({index, graph::build(exprs(), parts->first), "q", {}, {}});
+      ExprId extent = graph::build(exprs(), parts->first);
+      prover_.add_axis({index, extent, "q", {}, {}});
+      bounds_.push_back(extent);
       return exprs().index(index);
     }
   return unknown(Type::index, {0, unbounded_above});

@@ -1,8 +1,8 @@
 #pragma once
 // The kernel level: what a block of threads does, statement by statement (kernel-ir.md).
 //
-// Data tensors are layouts over a memory; the grid and the block are thread tensors whose modes have
-// coordinate variables. Specs say what a group of threads computes; a spec with a body is
+// Data tensors are layouts over a memory; the grid and the block are thread tensors whose modes
+// have coordinate variables. Specs say what a group of threads computes; a spec with a body is
 // decomposed, a leaf (Move, Pointwise, Init, Shfl) is something every target prints directly.
 #include "kernel/value.h"
 #include <string>
@@ -16,18 +16,20 @@ std::string_view name(Memory memory);
 /// A data tensor: name, `shape:stride` layout, element type, memory. Offsets count elements.
 struct Tensor {
   std::string name;
-  ElemType type = ElemType::f32;  ///< global and shared: storage; registers: f32, f64, i32, i64 or bool
+  ElemType type =
+      ElemType::f32; ///< global and shared: storage; registers: f32, f64, i32, i64 or bool
   Memory memory = Memory::global;
   std::vector<ValueId> shape;
-  std::vector<ValueId> stride;    ///< row-major where not given otherwise; registers and shared: constants
-  bool written = false;           ///< global only: some store reaches it
-  int align = 16;                 ///< bytes of its first element
+  std::vector<ValueId>
+      stride;           ///< row-major where not given otherwise; registers and shared: constants
+  bool written = false; ///< global only: some store reaches it
+  int align = 16;       ///< bytes of its first element
 };
 
 /// One element (or the first of a vector) of a tensor.
 struct Ref {
   TensorId tensor;
-  std::vector<ValueId> coordinates;  ///< one per mode; after `linearize`, one flat offset
+  std::vector<ValueId> coordinates; ///< one per mode; after `linearize`, one flat offset
 };
 
 struct Stmt;
@@ -35,8 +37,8 @@ using Body = std::vector<Stmt>;
 
 enum class LoopKind : uint8_t {
   serial,
-  unrolled,  ///< constant bounds; the target unrolls
-  vector     ///< iterations are independent: the target may vectorise
+  unrolled, ///< constant bounds; the target unrolls
+  vector    ///< iterations are independent: the target may vectorise
 };
 /// for var = begin; var < end; var += step
 struct For {
@@ -66,15 +68,16 @@ struct Load {
   Ref src;
   ValueId predicate, otherwise;
 };
-/// Move from a scalar: writes `value` rounded to the tensor's element type where the predicate holds.
+/// Move from a scalar: writes `value` rounded to the tensor's element type where the predicate
+/// holds.
 struct Store {
   Ref dst;
   ValueId value;
   ValueId predicate;
 };
-/// Move of `width` neighbouring elements between a register tensor and global or shared memory, with
-/// conversion; the memory side is contiguous and aligned to the vector's bytes. Where the predicate
-/// fails nothing moves (registers keep their value).
+/// Move of `width` neighbouring elements between a register tensor and global or shared memory,
+/// with conversion; the memory side is contiguous and aligned to the vector's bytes. Where the
+/// predicate fails nothing moves (registers keep their value).
 struct Copy {
   Ref dst, src;
   int width = 1;
@@ -92,7 +95,8 @@ struct Barrier {};
 /// A decomposed spec: outputs <- kind<params>(inputs) { body }. Adds no meaning to its body; text,
 /// comments and reports use it.
 struct Spec {
-  std::string kind;    ///< Move, MatMul, UnaryPointwise, BinaryPointwise, Reduction, Shfl, Init, Allocate, Spec
+  std::string kind;    ///< Move, MatMul, UnaryPointwise, BinaryPointwise, Reduction, Shfl, Init,
+                       ///< Allocate, Spec
   std::string comment; ///< what it computes, in the words of the input
   std::vector<TensorId> outputs, inputs;
   Body body;
@@ -118,14 +122,14 @@ struct ScalarParam {
 };
 
 struct Kernel {
-  std::string name;                  ///< without prefix; unique in its program
-  std::vector<std::string> comment;  ///< what it computes, its schedule, its floor: one line each
+  std::string name;                 ///< without prefix; unique in its program
+  std::vector<std::string> comment; ///< what it computes, its schedule, its floor: one line each
   ValueStore values;
   std::vector<Tensor> tensors;
-  std::vector<TensorId> params;      ///< global tensors in binding order
-  std::vector<ScalarParam> scalars;  ///< in order
-  std::vector<BlockMode> blocks;     ///< grid; empty = one block
-  std::vector<ThreadMode> threads;   ///< block; the product is a constant; empty = one thread
+  std::vector<TensorId> params;     ///< global tensors in binding order
+  std::vector<ScalarParam> scalars; ///< in order
+  std::vector<BlockMode> blocks;    ///< grid; empty = one block
+  std::vector<ThreadMode> threads;  ///< block; the product is a constant; empty = one thread
   /// Set by `bind_grid`: the number of the block in the grid and of the thread in its block, from
   /// which the coordinates are defined. Empty = the coordinates still stand for themselves.
   VarId flat_block, flat_thread;
@@ -139,8 +143,8 @@ struct Kernel {
   int thread_count() const;
 };
 
-/// Visits every statement of a body and its nested bodies, outermost first (bodies nest only as deep
-/// as emitters nest them).
+/// Visits every statement of a body and its nested bodies, outermost first (bodies nest only as
+/// deep as emitters nest them).
 void for_each_stmt(const Body& body, const std::function<void(const Stmt&)>& visit);
 /// Visits every ref of loads, stores and copies, which may be changed.
 void for_each_ref(Body& body, const std::function<void(Ref&)>& visit);

@@ -9,52 +9,53 @@ struct Buffer;
 using BufferId = Id<Buffer>;
 using KernelId = Id<Kernel>;
 
-/// Storage that launches bind: an argument of the call, a part of the workspace, or a constant table
-/// embedded in the source.
+/// Storage that launches bind: an argument of the call, a part of the workspace, or a constant
+/// table embedded in the source.
 struct Buffer {
   enum class Kind : uint8_t { argument, workspace, table };
   Kind kind = Kind::argument;
   std::string name;
   ElemType type = ElemType::f32;
-  ValueId elements;          ///< host value; rank 0 is 1 element. Strided arguments: 1 + the largest offset
-  graph::TensorId tensor;    ///< the graph tensor it stores
-  bool written = false;      ///< argument: an output (or an input that an `over` output shares)
-  int align = 16;            ///< bytes
-  uint32_t slot = 0;         ///< workspace: which slot
+  ValueId elements; ///< host value; rank 0 is 1 element. Strided arguments: 1 + the largest offset
+  graph::TensorId tensor; ///< the graph tensor it stores
+  bool written = false;   ///< argument: an output (or an input that an `over` output shares)
+  int align = 16;         ///< bytes
+  uint32_t slot = 0;      ///< workspace: which slot
 };
 
 /// Workspace is a list of slots laid end to end, each aligned to 256 bytes; buffers whose lives do
 /// not overlap share one.
 struct Slot {
-  ValueId bytes;  ///< host value
+  ValueId bytes; ///< host value
 };
 
 struct Binding {
   BufferId buffer;
-  ValueId offset;  ///< host value, elements: constant leading places of `repeat` live here
+  ValueId offset; ///< host value, elements: constant leading places of `repeat` live here
 };
 
 /// One way to run a step. The launcher takes the first variant whose condition holds.
 struct Variant {
   KernelId kernel;
-  std::vector<Binding> bindings;   ///< one per Kernel::params
-  std::vector<ValueId> scalars;    ///< one host value per Kernel::scalars
-  std::vector<ValueId> blocks;     ///< host extents, one per Kernel::blocks
-  ValueId condition;               ///< host boolean; empty = always
+  std::vector<Binding> bindings; ///< one per Kernel::params
+  std::vector<ValueId> scalars;  ///< one host value per Kernel::scalars
+  std::vector<ValueId> blocks;   ///< host extents, one per Kernel::blocks
+  ValueId condition;             ///< host boolean; empty = always
 };
 struct Dispatch {
   static constexpr uint32_t no_plan = 0xffffffffu;
-  std::string name;                 ///< for comments and reports
-  std::vector<uint32_t> nodes;      ///< positions in graph.nodes (or in the recurrence's body)
+  std::string name;            ///< for comments and reports
+  std::vector<uint32_t> nodes; ///< positions in graph.nodes (or in the recurrence's body)
   /// The launcher takes the first whose condition holds, and reports TG_E_UNSUPPORTED when there is
   /// none: the last has a condition only where the target has no 64-bit integers to fall back on.
   std::vector<Variant> variants;
-  uint32_t plan = no_plan;          ///< position among the plan's kernels in order, or none for a recurrence's copies
+  uint32_t plan =
+      no_plan; ///< position among the plan's kernels in order, or none for a recurrence's copies
 };
 struct Step;
 /// A recurrence: the steps run `extent` times with `var` = 0, 1, ...
 struct Loop {
-  VarId var;      ///< host variable
+  VarId var; ///< host variable
   ValueId extent;
   std::vector<Step> body;
 };
@@ -63,15 +64,15 @@ struct Step {
 };
 
 struct Program {
-  std::string name;                       ///< the graph's
-  ValueStore values;                      ///< host values: dims, sizes, conditions
-  std::vector<VarId> dims;                ///< host variables of graph.dims, in order
+  std::string name;        ///< the graph's
+  ValueStore values;       ///< host values: dims, sizes, conditions
+  std::vector<VarId> dims; ///< host variables of graph.dims, in order
   std::vector<Kernel> kernels;
   std::vector<Buffer> buffers;
-  std::vector<BufferId> arguments;        ///< inputs and params as declared, then outputs as declared
+  std::vector<BufferId> arguments; ///< inputs and params as declared, then outputs as declared
   std::vector<Slot> slots;
   std::vector<Step> steps;
-  int64_t max_blocks = 0;                 ///< the launcher refuses a grid with more; 0 = no limit
+  int64_t max_blocks = 0; ///< the launcher refuses a grid with more; 0 = no limit
 };
 
 /// The `.spec` text of a whole program: buffers, kernels, launches.

@@ -45,13 +45,16 @@ private:
   }
 
   /// Texts of values, with the definitions that they need written before.
-  std::vector<std::string> texts(std::span<const ValueId> ids) {
-    return texts_of(kernel_.values, ids, names_, [this](Type type, const std::string& text) {
+  std::vector<std::string> texts(std::span<const ValueId> ids,
+                                 RootLiterals literals = RootLiterals::bare) {
+    auto define = [this](Type type, const std::string& text) {
       std::string name = fmt::format("${}", ++temporaries_);
       out_.line("{}: {} <- Pointwise({})", name, kernel::name(type), text);
       return name;
-    });
+    };
+    return texts_of(kernel_.values, ids, names_, define, literals);
   }
+  std::string typed_text(ValueId id) { return texts({&id, 1}, RootLiterals::typed)[0]; }
   std::string text(ValueId id) { return texts({&id, 1})[0]; }
 
   std::string tuple(std::span<const ValueId> ids) {
@@ -143,7 +146,8 @@ private:
     out_.line("{} <- Move({}){}{}", typed(s.var), source, condition, otherwise);
   }
   void write(const Store& s) {
-    std::string condition = guard(s.predicate), value = text(s.value), target = place(s.dst);
+    std::string condition = guard(s.predicate), value = typed_text(s.value);
+    std::string target = place(s.dst);
     out_.line("{} <- Move({}){}", target, value, condition);
   }
   void write(const Copy& s) {

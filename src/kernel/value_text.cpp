@@ -1,5 +1,6 @@
 #include "kernel/value_text.h"
 #include "base/check.h"
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
@@ -33,10 +34,11 @@ std::string real_text(double value, Type type) {
   return type == Type::f64 ? text + "f64" : text;
 }
 
-Text literal(const Value& v) {
+/// A literal whose type its surroundings tell is written without it.
+Text literal(const Value& v, bool typed) {
   if (v.type == Type::boolean) return {v.integer ? "true" : "false", tight};
   std::string text = is_real(v.type) ? real_text(v.real, v.type) : std::to_string(v.integer);
-  if (v.type == Type::i32 || v.type == Type::i64) text += name(v.type);
+  if (typed && (v.type == Type::i32 || v.type == Type::i64)) text += name(v.type);
   return {text, text[0] == '-' ? sum_level : tight};
 }
 
@@ -82,7 +84,7 @@ Text operation(Op op, const std::vector<const Text*>& in) {
 
 Text text_of(const Value& v, const std::vector<const Text*>& in, const ValueNames& names) {
   switch (v.form) {
-  case Form::literal: return literal(v);
+  case Form::literal: return literal(v, true);
   case Form::variable: return {names.variable(VarId(v.ref)), tight};
   case Form::element: {
     std::string text = names.tensor(TensorId(v.ref)) + "[";
@@ -101,7 +103,8 @@ Text text_of(const Value& v, const std::vector<const Text*>& in, const ValueName
 
 std::vector<std::string> texts_of(const ValueStore& store, std::span<const ValueId> roots,
                                   const ValueNames& names,
-                                  const std::function<std::string(Type, std::string)>& define) {
+                                  const std::function<std::string(Type, std::string)>& define,
+                                  RootLiterals root_literals) {
   constexpr size_t longest = 400, longest_repeated = 40;
   std::vector<ValueId> order = reachable(store, roots);
   std::unordered_map<ValueId, int> uses;
@@ -112,10 +115,23 @@ std::vector<std::string> texts_of(const ValueStore& store, std::span<const Value
 
   std::unordered_map<ValueId, Text> texts;
   std::vector<const Text*> operands;
+  std::vector<Text> bare;
   for (ValueId id : order) {
     const Value& v = store[id];
     operands.clear();
-    for (ValueId operand : v.operands) operands.push_back(&texts.at(operand));
+    bool all_literal = std::all_of(v.operands.begin(), v.operands.end(), [&](ValueId operand) {
+      return store[operand].form == Form::literal;
+    });
+    bool tells = v.form == Form::element || (v.form == Form::operation && !all_literal);
+    bare.clear();
+    bare.reserve(v.operands.size());
+    for (ValueId operand : v.operands) {
+      const Value& o = store[operand];
+      if (tells && o.form == Form::literal)
+        operands.push_back(&bare.emplace_back(literal(o, false)));
+      else
+        operands.push_back(&texts.at(operand));
+    }
     Text text = text_of(v, operands, names);
     // A text that was used for the last time is not needed any more.
     for (ValueId operand : v.operands)
@@ -127,7 +143,13 @@ std::vector<std::string> texts_of(const ValueStore& store, std::span<const Value
     texts[id] = std::move(text);
   }
   std::vector<std::string> result;
-  for (ValueId root : roots) result.push_back(root ? texts.at(root).text : std::string());
+  for (ValueId root : roots) {
+    bool bare_root =
+        root && root_literals == RootLiterals::bare && store[root].form == Form::literal;
+    result.push_back(!root       ? std::string()
+                     : bare_root ? literal(store[root], false).text
+                                 : texts.at(root).text);
+  }
   return result;
 }
 

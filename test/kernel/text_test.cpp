@@ -72,7 +72,12 @@ TEST_CASE("values bracket as little as they may", "[text]") {
   CHECK(text(s.real(0.1, Type::f32)) == "0.1");
   CHECK(text(s.real(0.1, Type::f64)) == "0.1f64");
   CHECK(text(s.real(INFINITY, Type::f32)) == "inf");
-  CHECK(text(s.integer(5, Type::i64)) == "5i64");
+  CHECK(text(s.integer(5, Type::i64)) == "5");
+  ValueId five = s.integer(5, Type::i64), n = s.variable({"n", Type::i64, {}, {}});
+  CHECK(texts_of(s, {&five, 1}, names, {}, RootLiterals::typed)[0] == "5i64");
+  CHECK(text(s.add(n, five)) == "n + 5");
+  CHECK(text(s.convert(Type::f32, s.integer((1 << 24) + 1, Type::i64))) ==
+        "convert<f32>(16777217i64)");
 }
 
 TEST_CASE("shared terms are written once", "[text]") {

@@ -228,6 +228,25 @@ TEST_CASE("coordinates split off a flat number are put together again", "[covera
   CHECK(uncovered(flat_kernel(4, false)) != "none");
 }
 
+TEST_CASE("a numeral below 1 stands still", "[coverage]") {
+  Kernel k;
+  k.name = "scalar";
+  ValueStore& v = k.values;
+  TensorId z = k.add({"z", ElemType::f32, Memory::global, {}, {}, true, 16});
+  k.params = {z};
+  VarId block = v.add_var({"block", Type::index, 0, {}}),
+        thread = v.add_var({"thread", Type::index, 0, 127});
+  k.blocks = {{block, v.integer(1)}};
+  k.threads = {{thread, 128}};
+  ValueId flat = v.add(v.mul(v.variable(block), v.integer(128)), v.variable(thread));
+  k.body.push_back({Store{{z, {}}, v.real(0, Type::f32), v.less(flat, v.integer(1))}});
+  CHECK(uncovered(k) == "none");
+  std::get<Store>(k.body[0].node).predicate = v.less(flat, v.integer(2));
+  CHECK(uncovered(k) != "none");
+  std::get<Store>(k.body[0].node).predicate = {};
+  CHECK(uncovered(k) != "none");
+}
+
 namespace {
 
 std::string fault(const Program& program) {
@@ -270,6 +289,17 @@ TEST_CASE("a program binds what its kernels want", "[verify]") {
   CHECK(check_ranges(p).unproved.empty());
   CHECK(check_coverage(p).unproved.empty());
   Variant& v = std::get<Dispatch>(p.steps[0].node).variants[0];
+  SECTION("what the launcher tests is known") {
+    // Without a guard all is well only where 8 divides N.
+    result(p.kernels[0]).predicate = {};
+    load(p.kernels[0]).predicate = {};
+    CHECK(check_coverage(p).unproved.size() == 1);
+    CHECK(check_ranges(p).unproved.size() == 2);
+    ValueId n8 = p.values.binary(Op::mod, v.scalars[0], p.values.integer(8, Type::i64));
+    v.condition = p.values.binary(Op::eq, n8, p.values.integer(0, Type::i64));
+    CHECK(check_coverage(p).unproved.empty());
+    CHECK(check_ranges(p).unproved.empty());
+  }
   SECTION("too few bindings") {
     v.bindings.pop_back();
     CHECK(fault(p).find("`twice` binds 1 of 2 tensors of `twice`") != std::string::npos);
