@@ -10,7 +10,7 @@
 // Side conditions: every read of the node is the same permutation of all its points; what else the
 // map reads is defined before the node, or nothing between the two reads the node (then it moves
 // down); nothing is stored over an input; values stay under `max_body_terms`. Results of scans and
-// top-k keep their maps: their points do not end in one thread.
+// top-k take over plain copies only: their points do not end in one thread.
 #include "base/check.h"
 #include "graph/reads.h"
 #include "rewrite/blocks.h"
@@ -84,12 +84,21 @@ private:
     for (bool wanted : {true, false})
       for (size_t p : producers) {
         const Comprehension* c = comprehension(p);
-        if (!c || c->scan || c->reduction.has_value() != wanted || writes_over(*c)) continue;
-        if (c->reduction && graph_[c->reduction->monoid].form == Monoid::Form::topk) continue;
+        if (!c || c->reduction.has_value() != wanted || writes_over(*c)) continue;
+        if (!ends_in_one_thread(*c) && !is_copy(*comprehension(n))) continue;
         bool first = p == producers.front();
         if (!first && read_between(p, n)) continue;
         if (put_on(p, n, first ? p : n)) return;
       }
+  }
+
+  bool ends_in_one_thread(const Comprehension& c) const {
+    bool listed = c.reduction && graph_[c.reduction->monoid].form == Monoid::Form::topk;
+    return !c.scan && !listed;
+  }
+  bool is_copy(const Comprehension& map) const {
+    return std::all_of(map.results.begin(), map.results.end(),
+                       [&](const Result& r) { return s_[r.value].op == Op::read; });
   }
 
   /// True when a node between the two reads a result of the first.
@@ -163,8 +172,9 @@ private:
     Comprehension &producer = *comprehension(p), &map = *comprehension(n);
     size_t source = found->reads.begin()->second;
     bool reordered = !std::is_sorted(found->order.begin(), found->order.end());
-    if (reordered && !(producer.results.size() == 1 && producer.results[0].extra.empty() &&
-                       only_reader(producer.results[0].tensor, n)))
+    if (reordered &&
+        !(ends_in_one_thread(producer) && producer.results.size() == 1 &&
+          producer.results[0].extra.empty() && only_reader(producer.results[0].tensor, n)))
       return false;
     uint32_t terms = 0;
     for (const Result& result : map.results) terms += cost_of(s_, result.value).terms;

@@ -117,6 +117,7 @@ private:
     node_ = &c;
     prover_.reset();
     fresh_ = IndexId();
+    take_names(c);
     for_each_root(c, [&](ExprId root) { return substituted(root); });
     if (is_map)
       std::erase_if(c.results, [&](const Result& result) { return becomes_inlined(c, result); });
@@ -126,6 +127,17 @@ private:
     if (hidden_ > 0) list += fmt::format(" and {} more", hidden_);
     nodes_[n].derivation.push_back(
         fmt::format("substitute_maps: {} put into `{}`", list, graph_[c.results[0].tensor].name));
+  }
+
+  /// A plain copy is called as what it copies: its indices take those names.
+  void take_names(Comprehension& c) {
+    if (c.reduction || c.results.size() != 1) return;
+    const Expr& e = s_[c.results[0].value];
+    auto at = e.op == Op::read ? inlined_.find(TensorId(e.ref)) : inlined_.end();
+    if (at == inlined_.end() || e.operands.size() != c.points.size()) return;
+    for (size_t k = 0; k < c.points.size(); ++k)
+      if (s_[e.operands[k]].op == Op::index && IndexId(s_[e.operands[k]].ref) == c.points[k].index)
+        c.points[k].name = at->second.points[k].name;
   }
 
   ExprId substituted(ExprId root) {

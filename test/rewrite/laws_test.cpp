@@ -26,10 +26,6 @@ std::string text_after(const Graph& g) {
   return lines;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// All passes on a body; checks each and gives the graph at the end.
 Graph all(const std::string& body, const std::vector<int64_t>& dims = {}) {
   return checked(graph_of_body(body), dims);
@@ -69,15 +65,15 @@ output y : f32[M, 8]
 TEST_CASE("views vanish into the reduction that reads them", "[substitute_maps]") {
   Graph g = all(R"(dim S in 1..100
 input x : f32[S, 8, 4]
-merged[s, c] = x[s, floordiv(c, 4), mod(c, 4)] else 0
-turned[c: 32, s: S] = merged[s, c] else 0
+merged[s: S, c: 32] = x[s, floordiv(c, 4), mod(c, 4)]
+turned[c, s] = merged[s, c]
 split[h: 8, d: 4, s: S] = turned[4*h + d, s]
 y[s] = sum[h, d] split[h, d, s]
 output y : f32[S]
 )",
                 {5});
   CHECK(g.nodes.size() == 1);
-  CHECK(contains(text_after(g), "sum[h: 8, d: 4] x[s, h, d]"));
+  CHECK_THAT(text_after(g), Catch::Contains("sum[h: 8, d: 4] x[s, h, d]"));
 }
 
 TEST_CASE("padding becomes a choice, and shifted windows keep theirs", "[substitute_maps]") {
@@ -88,8 +84,8 @@ z[i: 6] = p[i + 3] else 0
 output y : f32[6]
 output z : f32[6]
 )");
-  CHECK(contains(text_after(g), "sum[r: 3] x[i + r - 1] else 0.0"));
-  CHECK(contains(text_after(g), "z[i: 6] = x[i + 2] else 0.0"));
+  CHECK_THAT(text_after(g), Catch::Contains("sum[r: 3] x[i + r - 1] else 0.0"));
+  CHECK_THAT(text_after(g), Catch::Contains("z[i: 6] = x[i + 2] else 0.0"));
 }
 
 TEST_CASE("a gathered map keeps its test", "[substitute_maps]") {
@@ -100,7 +96,7 @@ y[t, d] = scaled[id[t], d]
 output y : f32[3, 4]
 )");
   CHECK(g.nodes.size() == 1);
-  CHECK(contains(text_after(g), "where(id[t] < 5, e[id[t], d] + 1.0, 0.0)"));
+  CHECK_THAT(text_after(g), Catch::Contains("where(id[t] < 5, e[id[t], d] + 1.0, 0.0)"));
 }
 
 TEST_CASE("a gather whose index turns out affine keeps its test", "[substitute_maps]") {
@@ -111,7 +107,7 @@ y[t] = scaled[twice[t]]
 output y : f32[4]
 )");
   CHECK(g.nodes.size() == 1);
-  CHECK(contains(text_after(g), "where(2 * t < 5, x[2 * t] + 1.0, 0.0)"));
+  CHECK_THAT(text_after(g), Catch::Contains("where(2 * t < 5, x[2 * t] + 1.0, 0.0)"));
 }
 
 TEST_CASE("expensive work is not repeated", "[substitute_maps]") {
@@ -129,7 +125,7 @@ output y : f32[M, N]
   // One row for every reader: the same number of evaluations.
   std::string once = program;
   once.replace(once.find("N in 1..4096"), 12, "N in 1..1");
-  CHECK(all(once, {3, 1}).nodes.size() == 1);
+  CHECK(all(once, {3}).nodes.size() == 1);
 }
 
 TEST_CASE("results of scans and top-k stay", "[substitute_maps]") {
@@ -143,16 +139,8 @@ output z : f32[3]
 )");
   CHECK(node_of(g, "y").reduction == std::nullopt);
   CHECK(node_of(g, "z").reduction == std::nullopt);
-}
-
-TEST_CASE("an output that others read stays rounded", "[substitute_maps]") {
-  Graph g = all(R"(input x : f32[8]
-h[i] = x[i] * 3
-y[i] = h[7 - i] + 1
-output h : f8e4m3[8]
-output y : f32[8]
-)");
-  CHECK(contains(text_after(g), "f8e4m3(x[7 - i] * 3.0)"));
+  // The copies to the outputs do not.
+  CHECK(all("input x : f32[8]\nc[t] = scan sum[t] x[t]\noutput c : f32[8]\n").nodes.size() == 1);
 }
 
 TEST_CASE("folds inside a substituted body get fresh indices", "[substitute_maps]") {
@@ -174,7 +162,7 @@ output t : f32[4, M]
 )",
                 {3});
   CHECK(g.nodes.size() == 1);
-  CHECK(contains(text_after(g), "[j: 4, i: M]"));
+  CHECK_THAT(text_after(g), Catch::Contains("[j: 4, i: M]"));
 }
 
 TEST_CASE("a result that others need stays beside its epilogue", "[attach_epilogues]") {
@@ -256,10 +244,10 @@ output hs : f32[T, 4]
 )",
                 {3});
   const auto& r = std::get<Recur>(g.nodes.at(0).definition);
-  CHECK(g.nodes.size() == 1);
+  CHECK(g.nodes.size() == 2); // and the copy to the output
   CHECK(r.carries.size() == 1);
   CHECK(r.body.size() == 1);
-  CHECK(g.tensors.size() == 2 + 1 + 1 + 3); // inputs, hs, step, current, next, last
+  CHECK(g.tensors.size() == 2 + 2 + 1 + 3); // inputs, hs twice, step, current, next, last
 }
 
 TEST_CASE("causal, windowed and strided filters become bounds", "[tighten_bounds]") {
