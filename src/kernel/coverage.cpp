@@ -10,10 +10,13 @@
 // E and by nothing else. Coordinates that were split off a flat number are first put together
 // again: floordiv(x, m)*m + mod(x, m) = x. A digit that no coordinate has must be fixed by a guard
 // (`thread
-// == 0`) or have one value.
+// == 0`) or have one value. Several stores at constant distances, as an unrolled tile has them,
+// count as one store with one more digit per coordinate.
 #include "base/check.h"
 #include "kernel/facts.h"
 #include "kernel/verify.h"
+#include <set>
+#include <utility>
 
 namespace tang::kernel {
 namespace {
@@ -32,40 +35,48 @@ Polynomial one() {
   return Polynomial::constant(1);
 }
 
-class Coverage {
+/// What a site covers: one numeral per coordinate, or for several coordinates together.
+struct Numeral {
+  Polynomial value, extent;
+  int lanes = 1;        ///< of a vector, along this numeral
+  bool guarded = false; ///< the site runs only where value < extent
+};
+struct Part {
+  std::string fault; ///< why nothing is known; the rest counts only when it is empty
+  std::vector<Numeral> numerals;
+  std::vector<Digit> digits; ///< that are not fixed
+};
+
+/// Reads one site; works while the facts of its place are in force.
+class SiteReader {
 public:
-  Coverage(Facts& facts, const Site& site)
+  SiteReader(Facts& facts, const Site& site)
       : facts_(facts), site_(site), tensor_(facts.kernel()[site.dst.tensor]),
         digits_(site.place.digits) {}
 
-  /// Why the site is not proved to write each element once; empty when it is.
-  std::string fault() {
+  Part read() {
     for (ExprId condition : site_.place.conditions) split(condition);
     for (ExprId& condition : conditions_) fix_digit(condition);
     std::erase_if(conditions_, [](ExprId id) { return !id; });
     for (const Digit& digit : digits_)
-      if (facts_.exprs().as_integer(digit.extent) == 1)
-        fixed_[facts_.exprs().index(digit.index)] = 0;
-    std::vector<Numeral> numerals;
-    if (!coordinates(numerals)) return "its coordinates are no numerals";
-    std::vector<bool> used(digits_.size(), false);
-    for (const Numeral& numeral : numerals)
-      if (std::string text = covers(numeral, used); !text.empty()) return text;
-    for (size_t i = 0; i < digits_.size(); ++i)
-      if (!used[i] && !fixed_.contains(facts_.exprs().index(digits_[i].index)))
-        return "it is written for several values of a coordinate that it does not depend on";
+      if (facts_.exprs().as_integer(digit.extent) == 1) fixed_[index(digit)] = 0;
+    Part part;
+    if (!coordinates(part.numerals)) {
+      part.fault = "its coordinates are no numerals";
+      return part;
+    }
+    for (Numeral& numeral : part.numerals) find_guard(numeral);
     // The proof may not lean on the guards: they are what it is about.
     for (ExprId condition : conditions_)
       if (facts_.unconditional().decide(condition) != true)
-        return "a condition may exclude elements";
-    return {};
+        part.fault = "a condition may exclude elements";
+    for (const Digit& digit : digits_)
+      if (!fixed_.contains(index(digit))) part.digits.push_back(digit);
+    return part;
   }
 
 private:
-  struct Numeral {
-    Polynomial value, extent;
-    bool lanes = false; ///< a vector's lanes run along it
-  };
+  ExprId index(const Digit& digit) const { return facts_.exprs().index(digit.index); }
 
   void split(ExprId root) {
     std::vector<ExprId> stack{root};
@@ -149,21 +160,23 @@ private:
   /// Coordinates that are numerals already, and those that are parts of one flat number, together.
   bool coordinates(std::vector<Numeral>& numerals) {
     Polynomial flat, stride = one();
-    bool any = false, lanes = false;
+    bool any = false;
+    int lanes = 1;
     for (size_t i = site_.dst.coordinates.size(); i-- > 0;) {
       auto value = polynomial(site_.dst.coordinates[i]), extent = polynomial(tensor_.shape[i]);
       if (!value || !extent) return false;
       bool inner = facts_.kernel().values.as_integer(tensor_.stride[i]) == 1 && !lanes_placed_;
       lanes_placed_ |= inner;
+      int width = inner ? site_.width : 1;
       if (only_digits(*value)) {
-        numerals.push_back({*value, *extent, inner});
+        numerals.push_back({*value, *extent, width});
         continue;
       }
       auto part = value->times(stride), next = stride.times(*extent);
       auto sum = part ? flat.plus(*part) : std::nullopt;
       if (!sum || !next) return false;
       flat = *sum, stride = *next;
-      any = true, lanes |= inner;
+      any = true, lanes *= width;
     }
     if (!any) return true;
     recombine(flat);
@@ -216,26 +229,6 @@ private:
     return true;
   }
 
-  /// The product of the radices when `p` is a numeral in digits, each of which it uses up.
-  std::optional<Polynomial> radix_product(const Numeral& numeral, std::vector<bool>& used) {
-    Polynomial rest = numeral.value;
-    Polynomial radix = numeral.lanes ? Polynomial::constant(site_.width) : one();
-    for (bool found = true; found && !rest.is_zero();) {
-      found = false;
-      for (size_t i = 0; i < digits_.size() && !found; ++i) {
-        ExprId atom = facts_.exprs().index(digits_[i].index);
-        auto parts = rest.split(atom);
-        if (used[i] || fixed_.contains(atom) || !parts || parts->first != radix) continue;
-        auto extent = facts_.polynomial(digits_[i].extent);
-        auto next = extent ? radix.times(*extent) : std::nullopt;
-        if (!next) return std::nullopt;
-        rest = parts->second, radix = *next;
-        used[i] = found = true;
-      }
-    }
-    return rest.is_zero() ? std::optional(radix) : std::nullopt;
-  }
-
   /// Whether a condition says `value < extent`, or the same of whole vectors.
   bool guards(ExprId condition, const Numeral& numeral) const {
     const graph::Expr e = facts_.exprs()[condition];
@@ -247,7 +240,7 @@ private:
     if (!slack || !room) return false;
     // In elements; a vector that begins inside ends inside, or its range is not proved.
     if (slack == room) return true;
-    auto scaled = slack->times(Polynomial::constant(numeral.lanes ? site_.width : 1));
+    auto scaled = slack->times(Polynomial::constant(numeral.lanes));
     if (scaled == room) return true;
     // In vectors: floordiv(E, w) of them, where w divides E.
     auto difference = scaled ? room->minus(*scaled) : std::nullopt;
@@ -256,21 +249,12 @@ private:
     return less && prover.nonnegative(*difference) && prover.nonnegative(*less);
   }
 
-  std::string covers(const Numeral& numeral, std::vector<bool>& used) {
-    auto total = radix_product(numeral, used);
-    if (!total) return "its coordinates are no numerals";
-    if (*total == numeral.extent) return {};
-    auto over = total->minus(numeral.extent);
-    auto under = numeral.extent.minus(*total);
-    graph::Prover prover = facts_.about_dims();
-    bool enough = over && prover.nonnegative(*over);
-    bool exact = enough && under && prover.nonnegative(*under);
-    if (exact) return {};
+  void find_guard(Numeral& numeral) {
     auto guard = std::find_if(conditions_.begin(), conditions_.end(),
                               [&](ExprId id) { return guards(id, numeral); });
-    if (guard == conditions_.end()) return "its last block is not guarded";
+    if (guard == conditions_.end()) return;
     conditions_.erase(guard);
-    return enough ? std::string() : "its blocks may not reach every element";
+    numeral.guarded = true;
   }
 
   Facts& facts_;
@@ -282,11 +266,111 @@ private:
   bool lanes_placed_ = false;
 };
 
+/// Whether the sites of one tensor write each of its elements once.
+class Cover {
+public:
+  Cover(Facts& facts, const std::vector<Part>& parts)
+      : facts_(facts), parts_(parts), used_(parts[0].digits.size(), false) {}
+
+  /// Why not; empty when they do.
+  std::string fault() {
+    for (const Part& part : parts_)
+      if (!part.fault.empty()) return part.fault;
+    if (!alike()) return "several statements store to it";
+    size_t sites = 1;
+    for (size_t n = 0; n < parts_[0].numerals.size(); ++n) {
+      std::set<int64_t> offsets;
+      for (const Part& part : parts_) offsets.insert(part.numerals[n].value.constant_term());
+      sites *= offsets.size();
+      if (std::string text = covers(n, offsets); !text.empty()) return text;
+    }
+    if (sites != parts_.size()) return "several statements store to it";
+    if (std::find(used_.begin(), used_.end(), false) != used_.end())
+      return "it is written for several values of a coordinate that it does not depend on";
+    return {};
+  }
+
+private:
+  static Polynomial without_constant(const Polynomial& p) {
+    return *p.minus(Polynomial::constant(p.constant_term()));
+  }
+
+  /// The sites differ in constant distances only, and no two of them in nothing.
+  bool alike() const {
+    std::set<std::vector<int64_t>> places;
+    for (const Part& part : parts_) {
+      std::vector<int64_t> place;
+      bool same = part.numerals.size() == parts_[0].numerals.size() &&
+                  std::equal(part.digits.begin(), part.digits.end(), parts_[0].digits.begin(),
+                             parts_[0].digits.end(),
+                             [](const Digit& a, const Digit& b) { return a.index == b.index; });
+      for (size_t n = 0; same && n < part.numerals.size(); ++n) {
+        const Numeral &a = part.numerals[n], &b = parts_[0].numerals[n];
+        same = without_constant(a.value) == without_constant(b.value) && a.extent == b.extent &&
+               a.lanes == b.lanes;
+        place.push_back(a.value.constant_term());
+      }
+      if (!same || !places.insert(place).second) return false;
+    }
+    return true;
+  }
+
+  /// The product of the radices when the value is a numeral in the digits, each of which it uses
+  /// up, and in the distances between sites.
+  std::optional<Polynomial> radix_product(const Numeral& numeral,
+                                          const std::set<int64_t>& offsets) {
+    Polynomial rest = without_constant(numeral.value), radix = Polynomial::constant(numeral.lanes);
+    int64_t count = static_cast<int64_t>(offsets.size()), step = 0;
+    if (*offsets.begin() != 0) return std::nullopt;
+    if (count > 1) {
+      step = *std::next(offsets.begin());
+      for (int64_t k = 0; int64_t offset : offsets)
+        if (offset != step * k++) return std::nullopt;
+    }
+    for (bool found = true; found;) {
+      found = false;
+      if (count > 1 && radix == Polynomial::constant(step)) {
+        radix = *radix.times(Polynomial::constant(std::exchange(count, 1)));
+        found = true;
+      }
+      for (size_t i = 0; i < used_.size() && !found; ++i) {
+        const Digit& digit = parts_[0].digits[i];
+        auto split = rest.split(facts_.exprs().index(digit.index));
+        if (used_[i] || !split || split->first != radix) continue;
+        auto extent = facts_.polynomial(digit.extent);
+        auto next = extent ? radix.times(*extent) : std::nullopt;
+        if (!next) return std::nullopt;
+        rest = split->second, radix = *next;
+        used_[i] = found = true;
+      }
+    }
+    return rest.is_zero() && count == 1 ? std::optional(radix) : std::nullopt;
+  }
+
+  std::string covers(size_t n, const std::set<int64_t>& offsets) {
+    const Numeral& numeral = parts_[0].numerals[n];
+    auto total = radix_product(numeral, offsets);
+    if (!total) return "its coordinates are no numerals";
+    if (*total == numeral.extent) return {};
+    auto over = total->minus(numeral.extent);
+    auto under = numeral.extent.minus(*total);
+    graph::Prover prover = facts_.about_dims();
+    bool enough = over && prover.nonnegative(*over);
+    if (enough && under && prover.nonnegative(*under)) return {};
+    for (const Part& part : parts_)
+      if (!part.numerals[n].guarded) return "its last block is not guarded";
+    return enough ? std::string() : "its blocks may not reach every element";
+  }
+
+  Facts& facts_;
+  const std::vector<Part>& parts_;
+  std::vector<bool> used_;
+};
+
 Report coverage_of(Facts& facts) {
   Report report;
   const Kernel& kernel = facts.kernel();
-  std::unordered_map<TensorId, int> stores;
-  std::unordered_map<TensorId, std::string> faults;
+  std::unordered_map<TensorId, std::vector<Part>> parts;
   facts.walk([&](const Stmt& stmt, const Place& place) {
     Site site;
     ValueId predicate;
@@ -304,15 +388,13 @@ Report coverage_of(Facts& facts) {
       site.place.conditions.push_back(facts.term(predicate));
       facts.assume(site.place.conditions.back());
     }
-    ++stores[site.dst.tensor];
-    faults[site.dst.tensor] = Coverage(facts, site).fault();
+    parts[site.dst.tensor].push_back(SiteReader(facts, site).read());
     facts.rewind(mark);
   });
   for (TensorId id : kernel.params) {
     if (!kernel[id].written) continue;
-    std::string fault = stores[id] == 1   ? faults[id]
-                        : stores[id] == 0 ? "nothing stores to it"
-                                          : "several statements store to it";
+    std::string fault =
+        parts[id].empty() ? "nothing stores to it" : Cover(facts, parts[id]).fault();
     if (fault.empty())
       ++report.proved;
     else

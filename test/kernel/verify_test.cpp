@@ -150,6 +150,7 @@ TEST_CASE("what may not be written once is said", "[coverage]") {
     result(k).dst.coordinates[0] =
         v.add(v.mul(v.variable(s.block), v.integer(16)),
               v.add(v.mul(v.variable(s.thread), v.integer(2)), v.variable(s.lane)));
+    result(k).predicate = v.less(result(k).dst.coordinates[0], v.variable(s.n));
     CHECK(uncovered(k) == head + "its coordinates are no numerals");
   }
   SECTION("one element by several threads") {
@@ -226,6 +227,41 @@ TEST_CASE("coordinates split off a flat number are put together again", "[covera
   }
   // Vectors do not reach the end of a row that they do not divide.
   CHECK(uncovered(flat_kernel(4, false)) != "none");
+}
+
+TEST_CASE("stores at constant distances are one", "[coverage]") {
+  // The loop over lanes unrolled: two stores, one element apart.
+  Sample s;
+  Kernel& k = s.kernel;
+  ValueStore& v = k.values;
+  auto store = [&](int64_t lane) {
+    ValueId place = v.add(
+        v.add(v.mul(v.variable(s.block), v.integer(8)), v.mul(v.variable(s.thread), v.integer(2))),
+        v.integer(lane));
+    return Stmt{Store{{s.y, {place}}, v.real(0, Type::f32), v.less(place, v.variable(s.n))}};
+  };
+  k.body.clear();
+  k.body.push_back(store(0));
+  CHECK(uncovered(k) != "none");
+  k.body.push_back(store(1));
+  CHECK(uncovered(k) == "none");
+  SECTION("one too many") {
+    k.body.push_back(store(2));
+  }
+  SECTION("the same twice") {
+    k.body.push_back(store(1));
+  }
+  SECTION("a gap") {
+    k.body[1] = store(2);
+  }
+  SECTION("one without a guard") {
+    std::get<Store>(k.body[1].node).predicate = {};
+  }
+  SECTION("one under a condition") {
+    Store& second = std::get<Store>(k.body[1].node);
+    second.predicate = v.both(second.predicate, v.less(v.variable(s.block), v.integer(3)));
+  }
+  CHECK(uncovered(k) != "none");
 }
 
 TEST_CASE("a numeral below 1 stands still", "[coverage]") {
