@@ -1,0 +1,202 @@
+#include "driver/arguments.h"
+#include "base/check.h"
+#include "driver/files.h"
+#include <CLI/CLI.hpp>
+
+namespace tang::driver {
+
+namespace {
+
+/// Splits the text of a response file as gcc and clang do.
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool open = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      open = true;
+    } else if (quote) {
+      if (c == quote)
+        quote = 0;
+      else
+        word += c;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      open = true;
+    } else if (!blank) {
+      word += c;
+      open = true;
+    } else if (open) {
+      words.push_back(std::exchange(word, {}));
+      open = false;
+    }
+  }
+  if (open) words.push_back(word);
+  return words;
+}
+
+/// `-MD` is no name that CLI11 knows; inside, it is `--MD`.
+std::string inner_name(std::string_view name) {
+  return is_compiler_style(name) ? "-" + std::string(name) : std::string(name);
+}
+
+/// Compiler-style words in CLI11's spelling, up to `--`; `-MFfile` becomes two words.
+std::vector<std::string> to_inner(const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  bool options = true;
+  for (const std::string& word : words) {
+    if (word == "--") options = false;
+    const OptionRow* found = nullptr;
+    for (const OptionRow& row : option_rows())
+      if (options && is_compiler_style(row.names) && word.rfind(row.names, 0) == 0 &&
+          (word.size() == row.names.size() || row.takes != Takes::none))
+        found = &row;
+    result.push_back(found ? inner_name(found->names) : word);
+    if (found && word.size() > found->names.size())
+      result.push_back(word.substr(found->names.size()));
+  }
+  return result;
+}
+
+std::string joined_names(const OptionRow& row) {
+  std::string names;
+  for_each_part(row.names, ',', [&](std::string_view name) {
+    names += (names.empty() ? "" : ",") + inner_name(name);
+  });
+  return names;
+}
+
+void add_rows(CLI::App& app, Verb verb, Arguments& out) {
+  for (const OptionRow& row : option_rows()) {
+    if (!row.applies_to(verb)) continue;
+    auto& slot = out.values[static_cast<size_t>(row.id)];
+    auto keep = [&slot](const std::string& value) { slot.push_back(value); };
+    if (row.takes == Takes::none) {
+      app.add_flag_function(joined_names(row), [&slot](int64_t count) {
+        slot.assign(static_cast<size_t>(count), "");
+      });
+    } else if (row.takes == Takes::maybe) {
+      std::string first(row.values.substr(0, row.values.find(' ')));
+      app.add_flag(fmt::format("{}{{{}}}", joined_names(row), first))->each(keep);
+    } else {
+      app.add_option_function<std::vector<std::string>>(
+             joined_names(row), [&slot](const std::vector<std::string>& v) { slot = v; })
+          ->allow_extra_args(false);
+    }
+  }
+}
+
+/// What CLI11 could not place, in our voice.
+void report_extra(const std::string& word, Verb verb, Sink& sink) {
+  if (word.size() < 2 || word[0] != '-') {
+    sink.report(Kind::command_line, {}, "unexpected operand `{}`", word);
+    return;
+  }
+  std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> candidates;
+  const OptionRow* elsewhere = nullptr;
+  for (const OptionRow& row : option_rows())
+    for_each_part(row.names, ',', [&](std::string_view spelling) {
+      if (row.applies_to(verb))
+        candidates.emplace_back(spelling);
+      else if (spelling == name)
+        elsewhere = &row;
+    });
+  auto& diagnostic =
+      elsewhere ? sink.report(Kind::command_line, {}, "`{}` is not an option of `tangc{}{}`", name,
+                              verb == Verb::compile ? "" : " ", row_of(verb).name)
+                : sink.report(Kind::command_line, {}, "unknown option `{}`", name);
+  std::string near = elsewhere ? "" : nearest_name(name, candidates);
+  if (!near.empty()) diagnostic.help(fmt::format("did you mean `{}`?", near));
+}
+
+bool check_words(const Arguments& arguments, Sink& sink) {
+  bool good = true;
+  for (const OptionRow& row : option_rows()) {
+    // Lists such as --emit check their own parts.
+    if (!row.has_words() || row.takes == Takes::many) continue;
+    for (const std::string& value : arguments.all(row.id)) {
+      std::vector<std::string> words;
+      for_each_part(row.values, ' ', [&](std::string_view w) { words.emplace_back(w); });
+      if (std::find(words.begin(), words.end(), value) != words.end()) continue;
+      good = false;
+      sink.report(Kind::command_line, {}, "`{}` cannot be `{}`", row.name(), value)
+          .help(fmt::format("one of `{}`", fmt::join(words, "`, `")));
+    }
+  }
+  return good;
+}
+
+} // namespace
+
+std::optional<std::vector<std::string>> expand_response_files(std::vector<std::string> words,
+                                                              Sink& sink) {
+  // A stack of word lists, each with the place that is next: files may nest, code does not.
+  struct Level {
+    std::vector<std::string> words;
+    size_t next = 0;
+  };
+  std::vector<Level> levels{{std::move(words), 0}};
+  std::vector<std::string> result;
+  bool options = true;
+  while (!levels.empty()) {
+    Level& level = levels.back();
+    if (level.next == level.words.size()) {
+      levels.pop_back();
+      continue;
+    }
+    std::string word = level.words[level.next++];
+    if (word == "--") options = false;
+    if (!options || word.size() < 2 || word[0] != '@') {
+      result.push_back(std::move(word));
+      continue;
+    }
+    if (levels.size() > 16) {
+      sink.report(Kind::command_line, {}, "response files nest more than 16 deep at `{}`", word);
+      return std::nullopt;
+    }
+    auto text = read_file(word.substr(1));
+    if (!text) {
+      sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", word.substr(1), last_error());
+      return std::nullopt;
+    }
+    levels.push_back({split_words(*text), 0});
+  }
+  return result;
+}
+
+std::optional<Arguments> parse_arguments(const std::vector<std::string>& words, Sink& sink) {
+  Arguments out;
+  out.values.resize(option_rows().size());
+  std::vector<std::string> rest = words;
+  if (!rest.empty())
+    if (auto verb = verb_named(rest[0])) {
+      out.verb = *verb;
+      out.verb_name = rest[0];
+      rest.erase(rest.begin());
+    }
+  if (out.verb == Verb::later) return out;
+
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.add_option("operands", out.operands);
+  add_rows(app, out.verb, out);
+  rest = to_inner(rest);
+  std::reverse(rest.begin(), rest.end()); // CLI11 takes them from the back
+  try {
+    app.parse(rest);
+  } catch (const CLI::ParseError& error) {
+    sink.report(Kind::command_line, {}, "{}", error.what());
+    return std::nullopt;
+  }
+  for (const std::string& word : app.remaining()) report_extra(word, out.verb, sink);
+  if (!sink.ok() || !check_words(out, sink)) return std::nullopt;
+  return out;
+}
+
+} // namespace tang::driver

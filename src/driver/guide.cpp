@@ -1,0 +1,85 @@
+#include "driver/guide.h"
+#include <fmt/format.h>
+#include <vector>
+
+namespace tang::driver {
+
+namespace {
+
+constexpr OptionGroup shown_groups[] = {
+    OptionGroup::general,      OptionGroup::outputs, OptionGroup::scheduling, OptionGroup::numerics,
+    OptionGroup::dependencies, OptionGroup::running, OptionGroup::diagnostics};
+
+std::string call_of(const VerbRow& verb) {
+  std::string name = verb.name.empty() ? "" : fmt::format(" {}", verb.name);
+  std::string target = verb.verb == Verb::compile || verb.verb == Verb::verify ? " --target T" : "";
+  return fmt::format("tangc{} {}{} [options]", name, verb.operands, target);
+}
+
+/// Words in lines of at most 78 columns, each after `indent` blanks.
+std::string wrapped(std::string_view text, size_t indent) {
+  std::string out, line;
+  auto flush = [&] {
+    out += std::string(indent, ' ') + line + "\n";
+    line.clear();
+  };
+  for_each_part(text, ' ', [&](std::string_view word) {
+    if (!line.empty() && indent + line.size() + 1 + word.size() > 78) flush();
+    line += (line.empty() ? "" : " ") + std::string(word);
+  });
+  flush();
+  return out;
+}
+
+} // namespace
+
+std::string usage_text() {
+  std::string text = "usage: tangc FILE --target T[,T] [options]\n";
+  for (const VerbRow& verb : verb_rows())
+    if (!verb.name.empty()) text += fmt::format("       tangc {} {}\n", verb.name, verb.operands);
+  return text + "`tangc --help` and `tangc VERB --help` list the options\n";
+}
+
+std::string option_signature(const OptionRow& row) {
+  std::string text;
+  for_each_part(row.names, ',', [&](std::string_view name) {
+    text += (text.empty() ? "" : ", ") + std::string(name);
+  });
+  if (row.takes == Takes::none) return text;
+  // A long name takes `=`; a letter and the names of compilers take the next word, or no blank.
+  std::string_view name = row.name();
+  bool is_long = name.substr(0, 2) == "--", joined = name == "-W" || name == "-O";
+  std::string argument = row.has_words() && row.takes != Takes::many && row.values.size() < 24
+                             ? std::string(row.values)
+                             : std::string(row.argument);
+  for (char& c : argument)
+    if (c == ' ') c = '|';
+  if (row.takes == Takes::maybe) return fmt::format("{}[={}]", text, argument);
+  return text + (is_long ? "=" : joined ? "" : " ") + argument;
+}
+
+std::string help_text(Verb verb) {
+  const VerbRow& row = row_of(verb);
+  std::string text = fmt::format("usage: {}\n\n{}\n", call_of(row), wrapped(row.help, 0));
+  if (verb == Verb::compile) {
+    text += "Other verbs:\n";
+    for (const VerbRow& other : verb_rows())
+      if (!other.name.empty())
+        text += fmt::format("  {:<36}{}\n", fmt::format("tangc {} {}", other.name, other.operands),
+                            other.help);
+    text += "\n";
+  }
+  for (OptionGroup group : shown_groups) {
+    std::string part;
+    for (const OptionRow& option : option_rows())
+      if (option.group == group && option.applies_to(verb))
+        part += fmt::format("  {}\n{}{}", option_signature(option), wrapped(option.help, 6),
+                            wrapped(fmt::format("example: tangc {}", option.example), 6));
+    if (!part.empty()) text += fmt::format("{}:\n{}\n", title_of(group), part);
+  }
+  return text +
+         "Exit codes: 0 ok, 1 errors in the input, 2 bad command line, 3 a gate failed, 4 cannot\n"
+         "read or write, 70 internal error.\n";
+}
+
+} // namespace tang::driver

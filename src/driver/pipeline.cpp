@@ -1,0 +1,211 @@
+#include "driver/pipeline.h"
+#include "base/check.h"
+#include "base/sha256.h"
+#include "driver/files.h"
+#include "graph/text.h"
+#include "graph/verify.h"
+#include "kernel/verify.h"
+#include "legalize/passes.h"
+#include "lower/lower.h"
+#include "rewrite/passes.h"
+#include "schedule/schedule.h"
+#include "targets/embedded.h"
+#include <atomic>
+#include <thread>
+
+namespace tang::driver {
+
+namespace {
+
+using targets::Feature;
+using targets::LimitKey;
+
+std::string count_of(const graph::Graph& graph) {
+  return fmt::format("{} nodes, {} terms", graph.nodes.size(), graph.exprs.size());
+}
+
+std::string count_of(const kernel::Program& program) {
+  return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
+}
+
+schedule::Machine schedule_machine(const targets::TargetSpec& spec) {
+  const targets::Target& target = *spec.target;
+  schedule::Machine machine;
+  machine.hardware_grid = target.has(Feature::hardware_grid);
+  machine.max_threads = static_cast<int>(target.limit(LimitKey::max_threads_per_block));
+  machine.warp = static_cast<int>(target.limit(LimitKey::warp_size));
+  machine.vector_bytes = static_cast<int>(target.limit(LimitKey::max_vector_bytes));
+  machine.shared_bytes = target.limit(LimitKey::static_shared_bytes);
+  machine.registers = static_cast<int>(target.limit(LimitKey::registers_per_core));
+  if (spec.device)
+    machine.units = static_cast<int>(spec.device->capacity(targets::CapacityKey::sm_count));
+  return machine;
+}
+
+lower::Machine lower_machine(const targets::Target& target) {
+  lower::Machine machine;
+  machine.hardware_grid = target.has(Feature::hardware_grid);
+  machine.warp_shuffle = target.has(Feature::warp_shuffle);
+  machine.vector_bytes = static_cast<int>(target.limit(LimitKey::max_vector_bytes));
+  return machine;
+}
+
+} // namespace
+
+std::string base_name(const std::string& path) {
+  if (path == "-") return "stdin";
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::string stem_of(const std::string& path) {
+  std::string name = base_name(path);
+  size_t dot = name.rfind('.');
+  return dot == name.npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+std::optional<Input> read_input(const std::string& path, const CommonOptions& common,
+                                SourceManager& sources, Sink& sink, Stages& stages) {
+  auto text = read_file(path);
+  if (!text) {
+    sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", path, last_error());
+    return std::nullopt;
+  }
+  Input input{path, base_name(path), stem_of(path), sha256_hex(*text), {}, {}};
+  FileId file = sources.add(path == "-" ? "<stdin>" : path, std::move(*text));
+  parse::ElaborateOptions options{common.dims, targets::embedded_spec("nn.tg"), read_file};
+  auto graph = parse::elaborate(sources, file, options, sink, &input.included);
+  if (!graph) return std::nullopt;
+  input.graph = std::move(*graph);
+  stages.done("parse", count_of(input.graph), [&] { return graph::to_text(input.graph); });
+  return input;
+}
+
+graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
+  graph = rewrite::run_passes(
+      std::move(graph), level, [&](const rewrite::Pass& pass, const graph::Graph& after) {
+#ifndef NDEBUG
+        graph::verify(after, pass.name);
+#endif
+        stages.done(pass.name, count_of(after), [&] { return graph::to_text(after); });
+      });
+  graph::verify(graph, "rewrite");
+  return graph;
+}
+
+std::optional<TargetResult> compile_target(const graph::Graph& graph, const Input& input,
+                                           const targets::TargetSpec& spec,
+                                           const CompileOptions& options, Sink& sink,
+                                           Stages& stages) {
+  const targets::Target& target = *spec.target;
+  TargetResult result{&target, graph, {}, {}, {}};
+
+  // Which nodes share a kernel, and how each runs: fields that a person can read and change.
+  result.plan = schedule::schedule(result.graph, options.level, schedule_machine(spec));
+  stages.done(
+      "schedule", fmt::format("{} steps", result.plan.steps.size()),
+      [&] { return plan::to_text(result.graph, result.plan); }, "yaml");
+
+  // Blocks, threads and loops over them, the same for every language.
+  result.program = lower::lower(result.graph, result.plan, lower_machine(target));
+  kernel::verify(result.program, "lower");
+  stages.done(
+      "lower", count_of(result.program), [&] { return kernel::to_text(result.program); }, "spec");
+
+  // What the target lacks is taken out, so that printing decides nothing.
+  legalize::legalize(result.program, legalize::capabilities_of(target), {options.index_bits},
+                     [&](std::string_view pass) {
+                       stages.done(
+                           pass, count_of(result.program),
+                           [&] { return kernel::to_text(result.program); }, "spec");
+                     });
+  kernel::verify(result.program, "legalize");
+
+  const print::Dialect* dialect = print::dialect_named(target.dialect);
+  if (!dialect) {
+    sink.report(Kind::target_cannot, {}, "this version cannot write code for target `{}`",
+                target.name);
+    return std::nullopt;
+  }
+  auto source = print::print_source(result.program, result.graph, *dialect,
+                                    print_options(input, options, target), sink);
+  if (!source) return std::nullopt;
+  result.source = std::move(*source);
+  stages.done("print", fmt::format("{} bytes", result.source.text.size()));
+  return result;
+}
+
+std::optional<std::vector<TargetResult>>
+compile_targets(const graph::Graph& graph, const Input& input, const CommonOptions& common,
+                const CompileOptions& options, Sink& sink, Stages& stages) {
+  // Each target has a chain, a sink and a place of its own, so that nothing depends on who is
+  // first.
+  struct Lane {
+    Stages stages;
+    Sink sink;
+    std::optional<TargetResult> result;
+    std::exception_ptr failure;
+  };
+  std::vector<Lane> lanes;
+  for (const auto& spec : options.targets)
+    lanes.push_back({stages.fork(spec.target->name), Sink(common.warnings), {}, {}});
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < lanes.size(); i = next++) {
+      Lane& lane = lanes[i];
+      lane.stages.skip_time();
+      try {
+        lane.result =
+            compile_target(graph, input, options.targets[i], options, lane.sink, lane.stages);
+      } catch (...) {
+        lane.failure = std::current_exception();
+      }
+    }
+  };
+  size_t workers = std::min<size_t>(static_cast<size_t>(options.jobs), lanes.size());
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+  work();
+  threads.clear(); // waits
+
+  std::vector<TargetResult> results;
+  for (Lane& lane : lanes) {
+    stages.join(lane.stages);
+    if (lane.failure) std::rethrow_exception(lane.failure);
+    for (const Diagnostic& d : lane.sink.diagnostics()) {
+      Diagnostic& copy = sink.report(d.kind, d.span, d.message);
+      copy.notes = d.notes, copy.fix = d.fix;
+    }
+    if (lane.result) results.push_back(std::move(*lane.result));
+  }
+  stages.skip_time();
+  if (results.size() != lanes.size()) return std::nullopt;
+  return results;
+}
+
+std::string header_text(const Input& input, const CompileOptions& options,
+                        const std::vector<TargetResult>& results) {
+  std::vector<std::string> names;
+  for (const TargetResult& result : results) names.push_back(result.target->name);
+  const TargetResult& first = results.front();
+  return print::print_header(first.program, first.graph, names,
+                             print_options(input, options, *first.target));
+}
+
+print::PrintOptions print_options(const Input& input, const CompileOptions& options,
+                                  const targets::Target& target) {
+  print::PrintOptions out;
+  out.version = TANGC_VERSION;
+  out.target = target.name;
+  out.options = options.canonical;
+  out.input_name = input.name;
+  out.input_sha256 = input.sha256;
+  out.prefix = options.prefix.empty() ? input.graph.name : options.prefix;
+  out.stem = input.stem;
+  out.extension = target.extension;
+  out.checks = options.checks;
+  out.fast_math = options.fast_math;
+  out.split = options.split;
+  return out;
+}
+
+} // namespace tang::driver

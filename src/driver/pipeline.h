@@ -1,0 +1,56 @@
+#pragma once
+// The order of everything: from a file to the source text of each target.
+#include "driver/stages.h"
+#include "kernel/program.h"
+#include "plan/plan.h"
+
+namespace tang::driver {
+
+/// A file that was read, and the graph that it says.
+struct Input {
+  std::string path;   ///< as named on the command line
+  std::string name;   ///< its last part
+  std::string stem;   ///< without the extension: the start of every output's name
+  std::string sha256; ///< of its bytes
+  std::vector<std::string> included;
+  graph::Graph graph;
+};
+
+/// The names of an input's path. Standard input is called `stdin`.
+std::string base_name(const std::string& path);
+std::string stem_of(const std::string& path);
+
+/// Reads, parses, resolves and checks. Reports every fault.
+std::optional<Input> read_input(const std::string& path, const CommonOptions& common,
+                                SourceManager& sources, Sink& sink, Stages& stages);
+
+/// The laws of `level`.
+graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages);
+
+/// What one target gets.
+struct TargetResult {
+  const targets::Target* target = nullptr;
+  graph::Graph graph; ///< with the terms that lowering added
+  plan::Plan plan;
+  kernel::Program program; ///< as printed
+  print::SourceText source;
+};
+
+/// From the rewritten graph to source text. Empty, and reported, where the target cannot say it.
+std::optional<TargetResult> compile_target(const graph::Graph& graph, const Input& input,
+                                           const targets::TargetSpec& spec,
+                                           const CompileOptions& options, Sink& sink,
+                                           Stages& stages);
+
+/// All targets of a command line, up to `options.jobs` at a time, in their order.
+std::optional<std::vector<TargetResult>>
+compile_targets(const graph::Graph& graph, const Input& input, const CommonOptions& common,
+                const CompileOptions& options, Sink& sink, Stages& stages);
+
+/// The header that all targets of a command line share.
+std::string header_text(const Input& input, const CompileOptions& options,
+                        const std::vector<TargetResult>& results);
+print::PrintOptions print_options(const Input& input, const CompileOptions& options,
+                                  const targets::Target& target);
+
+} // namespace tang::driver

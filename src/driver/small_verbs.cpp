@@ -1,0 +1,123 @@
+// check, fmt, targets, explain: verbs that need a few lines.
+#include "driver/files.h"
+#include "driver/outputs.h"
+#include "driver/pipeline.h"
+#include "driver/verbs.h"
+#include "interpret/check_monoids.h"
+#include "parse/format.h"
+#include "parse/parser.h"
+#include "targets/describe.h"
+#include "targets/find.h"
+#include <nlohmann/json.hpp>
+
+namespace tang::driver {
+
+namespace {
+
+/// `dim M in 0..65536 step 4`, one a line.
+std::string describe_dims(const graph::Graph& graph) {
+  std::string text;
+  for (const graph::Dim& dim : graph.dims)
+    text += fmt::format("dim {} in {}..{}{}\n", dim.name, dim.lo, dim.hi,
+                        dim.step == 1 ? "" : fmt::format(" step {}", dim.step));
+  return text;
+}
+
+void format_file(Session& session, const std::string& path) {
+  auto text = read_file(path);
+  if (!text) {
+    session.sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", path, last_error());
+    return;
+  }
+  FileId file = session.sources.add(path == "-" ? "<stdin>" : path, *text);
+  auto module = parse::parse_module(session.sources, file, session.sink);
+  if (!module) return;
+  std::string formatted = parse::format_module(session.sources, *module);
+  session.stages.done("fmt", path);
+  bool check = session.arguments.has(OptionId::format_check);
+  if (check && formatted != *text)
+    session.sink.report(Kind::not_canonical, {}, "`{}` is not in canonical form", path)
+        .help(fmt::format("`tangc fmt {}` rewrites it", path));
+  if (check) return;
+  if (path == "-")
+    print_text(session, formatted);
+  else if (formatted != *text)
+    write_files({{path, formatted}}, false, session.sink);
+}
+
+nlohmann::ordered_json json_of(const targets::RowValue& value) {
+  return std::visit(
+      [](const auto& v) -> nlohmann::ordered_json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+          return nullptr;
+        else
+          return v;
+      },
+      value);
+}
+
+nlohmann::ordered_json json_of(const targets::TargetSpec& spec) {
+  nlohmann::ordered_json groups = nlohmann::ordered_json::object();
+  for (const targets::Row& row : targets::rows_of(spec)) {
+    nlohmann::ordered_json entry{{"value", json_of(row.value)}};
+    if (!row.unit.empty()) entry["unit"] = row.unit;
+    if (!row.source.empty()) entry["source"] = row.source;
+    groups[row.group][row.key] = std::move(entry);
+  }
+  return groups;
+}
+
+} // namespace
+
+void check_file(Session& session) {
+  auto input = read_input(session.arguments.operands[0], session.common, session.sources,
+                          session.sink, session.stages);
+  if (!input) return;
+  interpret::check_monoids(input->graph, session.sink);
+  session.stages.done("check_monoids", fmt::format("{} monoids", input->graph.monoids.size()));
+  if (session.sink.ok() && !session.common.quiet) print_text(session, describe_dims(input->graph));
+}
+
+void format_files(Session& session) {
+  for (const std::string& path : session.arguments.operands) format_file(session, path);
+}
+
+void list_targets(Session& session) {
+  bool json = session.arguments.has(OptionId::json);
+  std::vector<std::string> names = session.arguments.operands;
+  if (names.empty() && !json) return print_text(session, targets::describe_targets());
+  if (names.empty()) names = targets::target_names();
+  std::string text;
+  nlohmann::ordered_json all = nlohmann::ordered_json::object();
+  for (const std::string& name : names) {
+    std::string error;
+    auto spec = targets::find_target(name, error);
+    if (!spec) {
+      session.sink.report(Kind::command_line, {}, "{}", error);
+      return;
+    }
+    if (json)
+      all[name] = json_of(*spec);
+    else
+      text += (text.empty() ? "" : "\n") + targets::describe_target(*spec);
+  }
+  print_text(session, json ? all.dump(2) + "\n" : text);
+}
+
+void explain_code(Session& session) {
+  const std::string& code = session.arguments.operands[0];
+  auto kind = kind_of_code(code);
+  if (!kind) kind = kind_of_flag(code);
+  if (!kind) {
+    session.sink.report(Kind::command_line, {}, "no diagnostic is called `{}`", code)
+        .help("codes look like `E0301`; warnings have a name too, such as `unused-input`");
+    return;
+  }
+  const KindInfo& row = info(*kind);
+  std::string flag = row.flag.empty() ? "" : fmt::format(", -W{}", row.flag);
+  print_text(session, fmt::format("{} {} ({}{})\n\n{}\n", row.code, row.name,
+                                  row.severity == Severity::error ? "error" : "warning", flag,
+                                  row.explanation));
+}
+
+} // namespace tang::driver

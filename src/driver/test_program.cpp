@@ -1,0 +1,232 @@
+#include "driver/test_program.h"
+#include "base/check.h"
+#include "driver/storage.h"
+#include "interpret/extents.h"
+#include "interpret/random.h"
+#include "print/declarations.h"
+#include "print/prelude.h"
+#include <cmath>
+#include <set>
+
+namespace tang::driver {
+
+namespace {
+
+using graph::ElemType;
+using graph::TensorId;
+using interpret::Array;
+
+constexpr int64_t most_elements = 1 << 18;
+
+/// A value that is no power of two, and small, where the range allows it.
+int64_t small_value(const graph::Dim& dim, size_t position) {
+  int64_t wanted = 5 + static_cast<int64_t>(position % 3), step = std::max<int64_t>(dim.step, 1);
+  int64_t value = std::max(dim.lo, std::min(dim.hi, wanted));
+  value = (value + step - 1) / step * step;
+  return value > dim.hi ? dim.hi / step * step : value;
+}
+
+std::string real_text(double value) {
+  if (std::isnan(value)) return "NAN";
+  if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
+  std::string text = fmt::format("{}", value);
+  return text.find_first_of(".e") == text.npos ? text + ".0" : text;
+}
+
+std::string integer_text(int64_t value) {
+  if (value == std::numeric_limits<int64_t>::min()) return "INT64_MIN";
+  return value == static_cast<int32_t>(value) ? fmt::format("{}", value)
+                                              : fmt::format("INT64_C({})", value);
+}
+
+/// `static const TYPE name[] = {...};` with at most 16 entries a line; an empty array has one
+/// entry.
+template <class F>
+std::string table(std::string_view type, const std::string& name, int64_t count, const F& entry) {
+  std::string text = fmt::format("static const {} {}[] = {{", type, name);
+  for (int64_t i = 0; i < count; ++i)
+    text += fmt::format("{}{}{}", i ? "," : "", i % 16 ? " " : "\n  ", entry(i));
+  return text + (count ? "\n};\n" : "0};\n");
+}
+
+double tolerance(const graph::Tensor& tensor) {
+  double least = 1e-5;
+  switch (tensor.type) {
+  case ElemType::f64: least = 1e-12; break;
+  case ElemType::f16: least = 1.0 / 1024; break;
+  case ElemType::bf16: least = 1.0 / 128; break;
+  case ElemType::f8e4m3:
+  case ElemType::f8e5m2: least = 0.25; break;
+  default: break;
+  }
+  return std::max(least, tensor.budget_rel.value_or(0));
+}
+
+/// One argument of the call: data given, data expected, or both (`over`).
+struct Field {
+  std::string name;
+  TensorId given, wanted;
+};
+
+std::vector<Field> fields_of(const TargetResult& result) {
+  print::PublicNames names = print::public_names(result.program, result.graph);
+  std::vector<Field> fields;
+  for (kernel::BufferId id : names.fields) {
+    TensorId tensor = result.program.buffers[id.value].tensor;
+    Field field{names.buffers[id.value], {}, {}};
+    for (TensorId in : result.graph.inputs)
+      if (in == tensor) field.given = in;
+    for (TensorId out : result.graph.outputs)
+      if (out == tensor || (result.graph[out].over && result.graph[out].over == tensor))
+        field.wanted = out;
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+class Program {
+public:
+  Program(const Input& input, const TargetResult& result, const CompileOptions& options,
+          const TestVectors& vectors)
+      : input_(input), result_(result), options_(print_options(input, options, *result.target)),
+        vectors_(vectors), fields_(fields_of(result)) {}
+
+  std::string text() {
+    std::string tables, body;
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      tables += data_of(fields_[i], i);
+      body += open_field(fields_[i], i);
+    }
+    body += call();
+    for (size_t i = 0; i < fields_.size(); ++i)
+      if (fields_[i].wanted) body += check_field(fields_[i], i);
+    std::string_view files[] = {"test_common.h", device_};
+    return print::head_comment(options_, fmt::format("test of {} for {}",
+                                                     print::comment_text(result_.program.name),
+                                                     result_.target->name)) +
+           fmt::format("#include \"{}.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include "
+                       "<stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
+                       print::string_text(input_.stem)) +
+           print::prelude(files, helpers_, "static") + "\n" + tables + "\nint main(void) {\n" +
+           "  if (!tg_test_open()) {\n    printf(\"no device\\n\");\n    return 4;\n  }\n" + body +
+           "  return wrong != 0;\n}\n";
+  }
+
+private:
+  std::string data_of(const Field& field, size_t i) {
+    std::string text;
+    if (field.given) {
+      std::vector<uint8_t> bytes =
+          stored_bytes(result_.graph, field.given, vectors_.inputs.at(field.given), vectors_.dims);
+      text += table("unsigned char", fmt::format("given_{}", i), static_cast<int64_t>(bytes.size()),
+                    [&](int64_t n) { return fmt::format("{}", bytes[static_cast<size_t>(n)]); });
+    }
+    if (!field.wanted) return text;
+    const Array& array = vectors_.outputs.at(field.wanted);
+    std::string name = fmt::format("wanted_{}", i);
+    if (array.scalar == graph::Scalar::real)
+      return text + table("double", name, array.size(), [&](int64_t n) {
+               return real_text(array.reals[static_cast<size_t>(n)]);
+             });
+    return text + table("int64_t", name, array.size(), [&](int64_t n) {
+             return integer_text(array.integers[static_cast<size_t>(n)]);
+           });
+  }
+
+  /// The storage of an argument in bytes.
+  int64_t bytes_of(const Field& field) const {
+    TensorId id = field.given ? field.given : field.wanted;
+    return storage_bytes(result_.graph, id, vectors_.dims);
+  }
+
+  std::string open_field(const Field& field, size_t i) {
+    helpers_.insert({"tg_test_alloc", "tg_test_upload"});
+    std::string text = fmt::format("  void *buffer_{} = tg_test_alloc({});\n", i, bytes_of(field));
+    if (field.given)
+      text += fmt::format("  tg_test_upload(buffer_{}, given_{}, {});\n", i, i, bytes_of(field));
+    return text;
+  }
+
+  std::string call() {
+    helpers_.insert({"tg_test_open", "tg_test_finish", "tg_test_alloc"});
+    std::string prefix = print::symbol_part(options_.prefix);
+    std::string symbol = prefix + "_" + print::symbol_part(result_.target->name);
+    std::string dims, arguments;
+    for (int64_t value : vectors_.dims) dims += (dims.empty() ? "" : ", ") + integer_text(value);
+    for (size_t i = 0; i < fields_.size(); ++i)
+      arguments += fmt::format("  args.{} = buffer_{};\n", fields_[i].name, i);
+    return fmt::format("  const {}_dims dims = {{{}}};\n  {}_args args;\n", prefix,
+                       dims.empty() ? "0" : dims, prefix) +
+           arguments +
+           fmt::format("  const size_t bytes = {0}_workspace_bytes(&dims);\n"
+                       "  void *workspace = tg_test_alloc(bytes);\n"
+                       "  const tg_status status = {0}_run(&args, &dims, workspace, bytes, NULL);\n"
+                       "  if (status != TG_OK) {{\n"
+                       "    printf(\"the launcher returned: %s\\n\", tg_status_string(status));\n"
+                       "    return 1;\n  }}\n"
+                       "  if (!tg_test_finish()) return 1;\n"
+                       "  int wrong = 0;\n",
+                       symbol);
+  }
+
+  std::string check_field(const Field& field, size_t i) {
+    const graph::Tensor& tensor = result_.graph[field.wanted];
+    const Array& array = vectors_.outputs.at(field.wanted);
+    bool real = array.scalar == graph::Scalar::real;
+    std::string reader = fmt::format("tg_test_{}", graph::info(tensor.type).name);
+    std::string check = real ? "tg_test_reals" : "tg_test_integers";
+    helpers_.insert({"tg_test_download", reader, check});
+    std::string name = print::string_text(tensor.name);
+    std::string text = fmt::format("  const unsigned char *got_{0} = (const unsigned char "
+                                   "*)tg_test_download(buffer_{0}, {1});\n",
+                                   i, bytes_of(field));
+    return text + fmt::format("  wrong += {}(\"{}\", {}, got_{}, wanted_{}, {}{});\n", check, name,
+                              reader, i, i, array.size(),
+                              real ? fmt::format(", {}", tolerance(tensor)) : "");
+  }
+
+  const Input& input_;
+  const TargetResult& result_;
+  print::PrintOptions options_;
+  const TestVectors& vectors_;
+  std::vector<Field> fields_;
+  std::set<std::string> helpers_;
+  std::string device_ = "test_" + result_.target->dialect + ".h";
+};
+
+} // namespace
+
+std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, uint64_t seed, Sink& sink) {
+  TestVectors vectors;
+  for (size_t i = 0; i < graph.dims.size(); ++i)
+    vectors.dims.push_back(small_value(graph.dims[i], i));
+  int64_t total = 0;
+  auto shape_of = [&](TensorId id) -> std::optional<std::vector<int64_t>> {
+    auto shape = interpret::shape_of(graph, id, vectors.dims);
+    auto count = shape ? interpret::element_count(*shape) : std::nullopt;
+    if (count && *count <= most_elements && (total += *count) <= most_elements) return shape;
+    sink.report(Kind::array_too_large, graph[id].span,
+                "`{}` is too large for a test program, which holds {} elements in all",
+                graph[id].name, most_elements);
+    return std::nullopt;
+  };
+  for (TensorId id : graph.outputs)
+    if (!shape_of(id)) return std::nullopt;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    TensorId id = graph.inputs[i];
+    auto shape = shape_of(id);
+    if (!shape) return std::nullopt;
+    vectors.inputs[id] = interpret::random_array(graph[id], *shape, seed, i);
+  }
+  auto outputs = interpret::evaluate(graph, vectors.inputs, vectors.dims, {}, sink);
+  if (!outputs) return std::nullopt;
+  vectors.outputs = std::move(*outputs);
+  return vectors;
+}
+
+std::string test_program_text(const Input& input, const TargetResult& result,
+                              const CompileOptions& options, const TestVectors& vectors) {
+  return Program(input, result, options, vectors).text();
+}
+
+} // namespace tang::driver

@@ -1,0 +1,23 @@
+#pragma once
+// A self-checking program for generated code: data in, expectations from the interpreter.
+#include "driver/pipeline.h"
+#include "interpret/eval.h"
+
+namespace tang::driver {
+
+/// Data for one call and what must come out.
+struct TestVectors {
+  std::vector<int64_t> dims;
+  interpret::Values inputs, outputs;
+};
+
+/// Random inputs at small values of the dims that are left for run time, and the interpreter's
+/// outputs. Reports what stands in the way, such as tensors too large for a source file.
+std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, uint64_t seed, Sink& sink);
+
+/// `<stem>.<target>.test.<ext>`: buffers full of NaN bytes, one call, a line for each output that
+/// is not what it must be. It exits with 0, with 1 on a difference, and with 4 without a device.
+std::string test_program_text(const Input& input, const TargetResult& result,
+                              const CompileOptions& options, const TestVectors& vectors);
+
+} // namespace tang::driver

@@ -1,0 +1,143 @@
+#include "driver/data.h"
+#include "driver/files.h"
+#include "driver/outputs.h"
+#include "driver/test_program.h"
+#include "driver/toolchain.h"
+#include "driver/verbs.h"
+
+namespace tang::driver {
+
+namespace {
+
+enum class Outcome : uint8_t { equal, differs, stopped };
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+/// Builds and runs one target's code; `text` is what its test program printed.
+Outcome build_and_run(Session& session, const Input& input, const TargetResult& result,
+                      const CompileOptions& options, const TestVectors& vectors,
+                      std::string& text) {
+  TemporaryFolder folder;
+  std::string source = "kernels" + result.target->extension,
+              test = "test" + result.target->extension;
+  auto in_folder = [&](const std::string& name) { return folder.path() + "/" + name; };
+  if (folder.path().empty()) {
+    session.sink.report(Kind::cannot_write, {}, "cannot make a temporary folder: {}", last_error());
+    return Outcome::stopped;
+  }
+  if (!write_files(
+          {{in_folder(source), result.source.text},
+           {in_folder(input.stem + ".h"),
+            print::print_header(result.program, result.graph, std::span(&result.target->name, 1),
+                                print_options(input, options, *result.target))},
+           {in_folder(test), test_program_text(input, result, options, vectors)}},
+          false, session.sink))
+    return Outcome::stopped;
+  std::string missing;
+  auto command = build_command(*result.target, session.arguments.last(OptionId::compiler),
+                               {source, test}, "program", missing);
+  if (command.empty()) {
+    session.sink.report(Kind::tool_missing, {},
+                        "`verify` for target `{}` needs {}, which is not here", result.target->name,
+                        missing);
+    return Outcome::stopped;
+  }
+  Finished built = run_program(command, folder.path());
+  session.stages.done("build", command[0]);
+  if (built.code != 0) {
+    session.sink.report(Kind::kernels_differ, {}, "the code for target `{}` does not build: {}",
+                        result.target->name, trimmed(built.output));
+    return Outcome::stopped;
+  }
+  Finished ran = run_program({"./program"}, folder.path());
+  session.stages.done("run", fmt::format("exit {}", ran.code));
+  text = trimmed(ran.output);
+  if (ran.code == 4) {
+    session.sink.report(Kind::tool_missing, {}, "`verify` for target `{}` needs a device: {}",
+                        result.target->name, text);
+    return Outcome::stopped;
+  }
+  if (ran.code > 128) text = fmt::format("the program was stopped by signal {}", ran.code - 128);
+  return ran.code == 0 ? Outcome::equal : Outcome::differs;
+}
+
+/// The graph with every intermediate that a kernel writes made an output, so that what each kernel
+/// wrote can be seen.
+graph::Graph with_all_outputs(graph::Graph graph) {
+  for (const graph::Node& node : graph.nodes)
+    for (graph::TensorId id : graph::defines_of(node)) {
+      if (graph[id].kind != graph::TensorKind::intermediate) continue;
+      graph[id].kind = graph::TensorKind::output;
+      graph.outputs.push_back(id);
+    }
+  return graph;
+}
+
+/// The first node, in running order, whose result differs when every result is looked at.
+void name_kernel_at_fault(Session& session, const Input& input, const graph::Graph& rewritten,
+                          const targets::TargetSpec& spec, const CompileOptions& options,
+                          uint64_t seed, Diagnostic& diagnostic) {
+  Sink quiet;
+  Session inner{session.arguments, session.common, session.sources, quiet, session.stages};
+  Input exposed = input;
+  exposed.graph = with_all_outputs(rewritten);
+  auto vectors = make_test_vectors(exposed.graph, seed, quiet);
+  if (!vectors) return;
+  auto result = compile_target(exposed.graph, exposed, spec, options, quiet, session.stages);
+  std::string text;
+  if (!result ||
+      build_and_run(inner, exposed, *result, options, *vectors, text) != Outcome::differs)
+    return;
+  for (const graph::Node& node : exposed.graph.nodes)
+    for (graph::TensorId id : graph::defines_of(node)) {
+      const std::string& name = exposed.graph[id].name;
+      if (text.find(name + ": ") != 0 && text.find("\n" + name + ": ") == text.npos) continue;
+      diagnostic.note(node.span, fmt::format("the first kernel at fault writes `{}`", name));
+      return;
+    }
+}
+
+void verify_target(Session& session, const Input& input, const graph::Graph& rewritten,
+                   const targets::TargetSpec& spec, const CompileOptions& options,
+                   const TestVectors& vectors, uint64_t seed) {
+  auto result = compile_target(rewritten, input, spec, options, session.sink, session.stages);
+  if (!result) return;
+  std::string text;
+  switch (build_and_run(session, input, *result, options, vectors, text)) {
+  case Outcome::stopped: return;
+  case Outcome::equal:
+    if (!session.common.quiet)
+      print_text(session, fmt::format("{}: {} kernels, all outputs equal the interpreter\n",
+                                      spec.target->name, result->program.kernels.size()));
+    return;
+  case Outcome::differs: break;
+  }
+  Diagnostic& diagnostic = session.sink.report(
+      Kind::kernels_differ, {}, "the code for target `{}` differs from the interpreter",
+      spec.target->name);
+  for_each_part(text, '\n', [&](std::string_view line) { diagnostic.note({}, std::string(line)); });
+  if (options.level > 0 || rewritten.nodes.size() > 1)
+    name_kernel_at_fault(session, input, rewritten, spec, options, seed, diagnostic);
+}
+
+} // namespace
+
+void verify_file(Session& session) {
+  auto options = compile_options(session.arguments, session.sink);
+  auto seed = random_seed(session.arguments, 1, session.sink);
+  if (!options || !seed) return;
+  auto input = read_input(session.arguments.operands[0], session.common, session.sources,
+                          session.sink, session.stages);
+  if (!input) return;
+  auto vectors = make_test_vectors(input->graph, *seed, session.sink);
+  if (!vectors) return;
+  session.stages.done("interpret", fmt::format("{} outputs", vectors->outputs.size()));
+  graph::Graph rewritten = rewrite_graph(input->graph, options->level, session.stages);
+  for (const targets::TargetSpec& spec : options->targets)
+    verify_target(session, *input, rewritten, spec, *options, *vectors, *seed);
+}
+
+} // namespace tang::driver

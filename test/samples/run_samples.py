@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Every sample from end to end, on its small cases: interpreter against numpy, generated C against both.
+
+  run_samples.py --tangc PATH [--jobs N] [--failures FILE] [CASE...]
+
+For each case: `tangc run` on the inputs of expect.py must give what expect.py expects. Then the generated C, with
+dims left for run time at -O0 and -O2 and bound with -D at -O2, is compiled with each compiler found, warnings as
+errors, and called with outputs and workspace full of NaN bytes and guards behind every buffer. It must agree with
+the expectation and, within 1e-5 of the largest value, with the interpreter; running it again must give the same bits.
+"""
+import argparse
+import concurrent.futures
+import ctypes
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+
+import expect  # noqa: E402
+from reference.source import Output, compare  # noqa: E402
+from storage import decode, encode, size_of  # noqa: E402
+
+FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+GUARD = 64
+
+
+class Failure(Exception):
+    pass
+
+
+def call(command, what):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        text = (done.stderr or done.stdout).strip()
+        raise Failure(f"{what}: exit {done.returncode}: {text[:1500]}")
+    return done.stdout
+
+
+class Buffer:
+    """`size` bytes at an address that 64 divides, with guard bytes behind them."""
+
+    def __init__(self, size, fill):
+        raw = np.full(size + GUARD + 64, 0xC3, np.uint8)
+        start = -raw.ctypes.data % 64
+        self.raw, self.bytes, self.guard = raw, raw[start:start + size], raw[start + size:start + size + GUARD]
+        self.bytes[:] = fill
+        self.pointer = ctypes.c_void_p(raw.ctypes.data + start)
+
+    def check(self, name):
+        if (self.guard != 0xC3).any():
+            raise Failure(f"{name}: bytes behind the buffer were written")
+
+
+class Library:
+    """The public functions of a generated header and its shared object."""
+
+    def __init__(self, header, target, shared):
+        text = header.read_text()
+        run = re.search(r"tg_status\s+(\w+)_" + target + r"_run\(", text)
+        self.prefix = run.group(1)
+        self.dims = self.fields(text, "dims")
+        self.args = self.fields(text, "args")
+        loaded = ctypes.CDLL(str(shared))
+        self.run = loaded[f"{self.prefix}_{target}_run"]
+        self.workspace = loaded[f"{self.prefix}_{target}_workspace_bytes"]
+        self.workspace.restype = ctypes.c_size_t
+
+    def fields(self, text, kind):
+        body = re.search(r"typedef struct \{([^}]*)\}\s*" + f"{self.prefix}_{kind};", text).group(1)
+        body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+        names = []
+        for declaration in body.split(";"):
+            names += re.findall(r"(\w+)\s*(?=,|$)", declaration.strip())
+        return names
+
+    def call(self, inputs, outputs, over, dims):
+        buffers = {n: Buffer(len(data), data) for n, data in inputs.items()}
+        for name, size in outputs.items():
+            if name in over:
+                buffers[name] = buffers[over[name]]
+            else:
+                buffers[name] = Buffer(size, 0xFF)
+        missing = [f for f in self.args if f not in buffers]
+        if missing:
+            raise Failure(f"fields {missing} of the arguments have no data")
+        arguments = (ctypes.c_void_p * max(1, len(self.args)))(*[buffers[f].pointer for f in self.args])
+        sizes = (ctypes.c_int64 * max(1, len(self.dims)))(*[dims.get(d, 0) for d in self.dims])
+        need = self.workspace(sizes)
+        workspace = Buffer(need, 0xFF)
+        status = self.run(arguments, sizes, workspace.pointer if need else None, ctypes.c_size_t(need), None)
+        if status != 0:
+            raise Failure(f"the launcher returned status {status}")
+        for name, buffer in {**buffers, "the workspace": workspace}.items():
+            buffer.check(name)
+        for name, data in inputs.items():
+            if name not in over.values() and (buffers[name].bytes != np.frombuffer(data, np.uint8)).any():
+                raise Failure(f"input {name} was written")
+        return {name: buffers[name].bytes.tobytes() for name in outputs}
+
+
+def check(expected, got, what):
+    ok, text = compare(expected, got)
+    if not ok:
+        raise Failure(f"{what}: {text}")
+
+
+class Case:
+    def __init__(self, case, tangc, folder):
+        self.case, self.tangc, self.folder = case, tangc, folder
+        self.source = ROOT / case["file"]
+        self.inputs, self.outputs = expect.evaluate(case)
+        text = re.sub(r"#[^\n]*", "", self.source.read_text())
+        self.over = dict(re.findall(r"^\s*output\s+(\w+)\b.*\bover\s+(\w+)", text, re.M))
+        self.bindings = [f"-D{n}={v}" for n, v in case["dims"].items()]
+
+    def interpret(self):
+        """Runs the interpreter, and holds it to the expectation."""
+        given = self.folder / "in"
+        expect.generate(self.case, given)
+        arguments = [a for n in self.inputs for a in ("--input", f"{n}={given / n}.npy")]
+        found = {}
+        for mode in ([], ["--f64"]):
+            out = self.folder / f"run{len(mode)}"
+            call([self.tangc, "run", self.source, *self.bindings, *arguments, "-q", "-o", out, *mode], "run")
+            found[len(mode)] = {n: np.load(out / f"{n}.npy") for n in self.outputs}
+        for name, expected in self.outputs.items():
+            check(expected, found[0][name], f"interpreter, {name}")
+        return found[1]
+
+    def generate(self, target, options, folder):
+        call([self.tangc, self.source, "--target", target, *options, "-d", folder], f"compile {' '.join(options)}")
+
+    def build(self, compiler, folder):
+        stem = self.source.stem
+        shared = folder / f"{compiler}.so"
+        call([compiler, *FLAGS, "-o", shared, folder / f"{stem}.c.c", "-lm"], compiler)
+        return Library(folder / f"{stem}.h", "c", shared)
+
+    def compare(self, library, interpreted, what):
+        inputs = {n: encode(t.format, np.asarray(t.value)) for n, t in self.inputs.items()}
+        sizes = {n: size_of(t.format, np.shape(t.value)) for n, t in self.outputs.items()}
+        first = library.call(inputs, sizes, self.over, self.case["dims"])
+        for name, expected in self.outputs.items():
+            got = decode(expected.format, first[name], np.shape(expected.value))
+            check(expected, got, f"{what}, {name}")
+            check(Output(expected.format, interpreted[name], expected.chosen), got,
+                  f"{what}, {name}, against the interpreter")
+        again = library.call(inputs, sizes, self.over, self.case["dims"])
+        if again != first:
+            raise Failure(f"{what}: a second run gave other bits")
+
+
+def run_case(task):
+    case, tangc, compilers = task
+    failures = []
+    with tempfile.TemporaryDirectory(prefix="tangc-sample-") as temporary:
+        one = Case(case, tangc, pathlib.Path(temporary))
+        try:
+            interpreted = one.interpret()
+        except (Failure, subprocess.TimeoutExpired, OSError) as fault:
+            failures.append(f"{case['name']}: {fault}")
+            interpreted = {n: np.asarray(t.value) for n, t in one.outputs.items()}
+        for level, bound in (("-O0", False), ("-O2", False), ("-O2", True)):
+            if bound and not one.bindings:
+                continue
+            folder = one.folder / f"{level}{bound}"
+            what = f"{level}{' bound' if bound else ''}"
+            try:
+                one.generate("c", [level, *(one.bindings if bound else [])], folder)
+                for compiler in compilers[:1] if bound else compilers:
+                    one.compare(one.build(compiler, folder), interpreted, f"{what} {compiler}")
+            except (Failure, subprocess.TimeoutExpired, OSError, AttributeError) as fault:
+                failures.append(f"{case['name']} {what}: {fault}")
+    return case["name"], failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tangc", required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--failures", help="also write the failures to this file")
+    parser.add_argument("cases", nargs="*")
+    arguments = parser.parse_args()
+    known = expect.cases()
+    unknown = [c for c in arguments.cases if c not in known]
+    if unknown:
+        sys.exit(f"run_samples.py: no case {', '.join(unknown)}")
+    compilers = [c for c in ("gcc", "clang") if shutil.which(c)]
+    if not compilers:
+        print("skipped: neither gcc nor clang is installed")
+        return 77
+    tasks = [(known[n], str(pathlib.Path(arguments.tangc).resolve()), compilers)
+             for n in arguments.cases or known]
+    failures = []
+    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
+        for name, found in pool.map(run_case, tasks):
+            print(f"{'FAIL' if found else 'ok'} {name}", flush=True)
+            failures += found
+    print("\n".join(failures))
+    print(f"{len(tasks)} cases, {len({f.split(':')[0].split(' ')[0] for f in failures})} failed, with {', '.join(compilers)}")
+    if arguments.failures:
+        pathlib.Path(arguments.failures).write_text("".join(f + "\n" for f in failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
