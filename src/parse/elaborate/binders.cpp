@@ -34,6 +34,10 @@ bool Body::bind_existing(const Binder& binder, const Apply& x, Group& group) {
         .help(fmt::format(
             "make `{0}` an index on the left of the equation, or of a reduction around this",
             binder.name.text));
+    // So that the operand does not report an unknown name.
+    Local silent;
+    silent.name = binder.name.text, silent.span = binder.name.span;
+    locals_.push_back(std::move(silent));
     return false;
   }
   group.indices = local->indices;

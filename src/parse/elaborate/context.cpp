@@ -45,6 +45,9 @@ Symbol* Context::declare(const Name& name, std::variant<TensorSymbol, DimSymbol,
 }
 
 void Context::declare_callable(const Name& name, Callable callable) {
+  if (graph::type_of_name(name.text))
+    report(Kind::duplicate_definition, name.span,
+           "`{}` is an element type, and its conversion is called so", name.text);
   auto& same = callables_by_name[name.text];
   // A file may define what <nn> defines as well; its own definition takes precedence.
   if (!same.empty() && callables[same.back()].is_library == callable.is_library)

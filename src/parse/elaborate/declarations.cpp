@@ -178,9 +178,12 @@ void declare_const(Context& c, const Module& m, const Const& constant) {
     for (size_t k = 0; shaped && k < constant.extents.size(); ++k)
       shaped =
           c.terms().as_integer(tensor->shape[k]) == std::optional<int64_t>(constant.extents[k]);
-    if (ok && (static_cast<int64_t>(constant.values.size()) != count || (nested && !shaped))) {
+    if (ok && static_cast<int64_t>(constant.values.size()) != count) {
       c.report(Kind::bad_table, name.span, "the table has {} entries, and its shape has {}",
                constant.values.size(), count);
+      ok = false;
+    } else if (ok && nested && !shaped) {
+      c.report(Kind::bad_table, name.span, "the nested lists of the table do not have its shape");
       ok = false;
     } else if (ok && graph::bytes_of(tensor->type, count) > 4096) {
       c.report(Kind::bad_table, name.span, "the table takes {} bytes, and 4096 are possible",

@@ -33,7 +33,12 @@ public:
       bool ok = root_ ? build_comprehension() : build_map();
       if (ok) return;
     }
-    for (const LeftSide& left : e_.lefts) declare_tensor(c_, left.tensor, {});
+    for (size_t f = 0; f < e_.lefts.size(); ++f) {
+      bool repeated = std::any_of(
+          e_.lefts.begin(), e_.lefts.begin() + static_cast<ptrdiff_t>(f),
+          [&](const LeftSide& earlier) { return earlier.tensor == e_.lefts[f].tensor; });
+      if (!repeated) declare_tensor(c_, e_.lefts[f].tensor, {});
+    }
   }
 
 private:
@@ -91,33 +96,21 @@ private:
     return true;
   }
 
+  /// Of each left side, the last index that the right side does not use.
   bool choose_position() {
-    std::vector<std::string_view> names;
-    for (const Binder& b : e_.lefts[0].indices) names.push_back(b.name.text);
-    UseFinder finder(c_, c_.callables.size(), {}, names);
-    for (ExprId operand : root_->operands) finder.walk(m_, operand);
-    if (root_->filter) finder.walk(m_, root_->filter);
-    std::optional<size_t> chosen;
-    for (size_t k = 0; k < names.size(); ++k)
-      if (!finder.uses(k).mention) chosen = k;
-    if (!chosen) {
-      c_.report(Kind::tuple_mismatch, e_.lefts[0].span,
+    for (size_t f = 0; f < e_.lefts.size(); ++f) {
+      std::vector<std::string_view> names;
+      for (const Binder& b : e_.lefts[f].indices) names.push_back(b.name.text);
+      UseFinder finder(c_, c_.callables.size(), {}, names);
+      for (ExprId operand : root_->operands) finder.walk(m_, operand);
+      finder.walk(m_, root_->filter);
+      for (size_t k = names.size(); k > 0 && extras_[f].empty(); --k)
+        if (!finder.uses(k - 1).mention) extras_[f].push_back(k - 1);
+      if (!extras_[f].empty()) continue;
+      c_.report(Kind::tuple_mismatch, e_.lefts[f].span,
                 "`topk` needs a new index for the position in the list")
           .help("add one on the left: `(v[t, n], id[t, n]) = topk[e; K] ...`");
       return false;
-    }
-    for (size_t f = 0; f < e_.lefts.size(); ++f) {
-      const auto& indices = e_.lefts[f].indices;
-      auto at = std::find_if(indices.begin(), indices.end(),
-                             [&](const Binder& b) { return b.name.text == names[*chosen]; });
-      if (at == indices.end()) {
-        c_.report(Kind::tuple_mismatch, e_.lefts[f].span, "`{}` lacks index `{}`",
-                  e_.lefts[f].tensor.text, names[*chosen])
-            .note(e_.lefts[0].indices[*chosen].name.span,
-                  "it is the position in the list of `topk`");
-        return false;
-      }
-      extras_[f].push_back(static_cast<size_t>(at - indices.begin()));
     }
     return true;
   }
@@ -129,6 +122,7 @@ private:
   bool check_points() {
     bool ok = true;
     std::vector<const Name*> all;
+    std::vector<ExprId> extents;
     for (size_t f = 0; f < e_.lefts.size(); ++f) {
       const auto& indices = e_.lefts[f].indices;
       for (size_t a = 0; a < indices.size(); ++a) {
@@ -146,10 +140,11 @@ private:
         }
         if (f == 0 && !is_extra(f, a)) points_.push_back(&indices[a]);
         all.push_back(&indices[a].name);
+        if (indices[a].extent) extents.push_back(indices[a].extent);
       }
       if (f > 0) ok &= same_points(f);
     }
-    return check_index_names(c_, m_, all, e_.value) && ok;
+    return check_index_names(c_, m_, all, extents, e_.value) && ok;
   }
 
   bool same_points(size_t f) {
@@ -185,7 +180,13 @@ private:
         c_.report(Kind::shadowed_name, name.span, "index `{}` hides a name of the file", name.text)
             .note(hidden->span, "declared here");
       ExprId stated = stated_extent(name);
-      Term extent = stated ? extent_term(c_, m_, stated) : agreed_extent(c_, name, finder.uses(k));
+      // An index that the right side binds again, wrongly, is reported there.
+      bool silent = finder.uses(k).plain.empty() && binds(m_, e_.value, name.text);
+      Term extent;
+      if (stated)
+        extent = extent_term(c_, m_, stated);
+      else if (!silent)
+        extent = agreed_extent(c_, name, finder.uses(k));
       ids_.push_back(body_.new_index(name.text, extent));
       body_.push_index(name, ids_.back(), true);
     }

@@ -63,7 +63,7 @@ void collect_binders(const Module& module, ExprId root, std::vector<const Name*>
 } // namespace
 
 bool check_index_names(Context& c, const Module& module, const std::vector<const Name*>& points,
-                       ExprId value) {
+                       const std::vector<ExprId>& extents, ExprId value) {
   std::vector<const Name*> names = points;
   collect_binders(module, value, names);
   std::set<std::string_view> done;
@@ -71,16 +71,26 @@ bool check_index_names(Context& c, const Module& module, const std::vector<const
   for (size_t i = 0; i < names.size(); ++i) {
     const Symbol* symbol = c.find(names[i]->text);
     if (!symbol || !done.insert(names[i]->text).second) continue;
-    Span used = GlobalUse(module, names[i]->text).find(value, i < points.size());
+    GlobalUse use(module, names[i]->text);
+    Span used;
+    for (ExprId extent : extents)
+      if (!used) used = use.find(extent, false);
+    if (!used) used = use.find(value, i < points.size());
     if (!used) continue;
     c.report(Kind::index_and_name, used,
-             "`{}` is an index of this equation and is used as something else here", names[i]->text)
+             "`{}` is an index of this equation and something else here", names[i]->text)
         .note(names[i]->span, "the index is bound here")
         .note(symbol->span, "the other declaration")
         .help("give the index another name");
     ok = false;
   }
   return ok;
+}
+
+bool binds(const Module& module, ExprId value, std::string_view index) {
+  std::vector<const Name*> names;
+  collect_binders(module, value, names);
+  return std::any_of(names.begin(), names.end(), [&](const Name* n) { return n->text == index; });
 }
 
 } // namespace tang::parse

@@ -115,7 +115,8 @@ void elaborate_repeat(Context& c, const Module& m, const Repeat& repeat, Span) {
   ++c.expanding;
   size_t errors = c.sink->error_count();
   for (int64_t l = *lo; l < *hi; ++l) {
-    if (!c.charge(repeat.index.span)) break;
+    // An equation is worth many terms: it makes a node, a tensor and names.
+    if (!c.charge(repeat.index.span, 100 * (1 + repeat.body.size()))) break;
     index.set(repeat.index.span, DimSymbol{c.terms().integer(l)});
     c.suffix = fmt::format("{}_{}", suffix, l);
     for (StmtId id : repeat.body) elaborate_statement(c, m, m[id], true);

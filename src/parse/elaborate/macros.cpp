@@ -143,6 +143,7 @@ Term Body::expand(const Callable& callable, const Apply* apply, const Name& call
   }
   if (!ok) return {};
   ++c_.expanding;
+  c_.charge(span, 10); // a frame and its locals cost more than a term
   Term value = expand_body(callable, std::move(values), groups, span);
   bool keeps_any = std::find(keeps.begin(), keeps.end(), true) != keeps.end();
   if (value && filter && keeps_any) {

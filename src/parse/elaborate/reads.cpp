@@ -185,7 +185,6 @@ void Body::report_leaving(const Read& x, size_t k, Term place, Span span) {
   if (std::holds_alternative<Read>(ast(x.places[k]).form)) return;
   std::string whole(c_.sources.text(span));
   d.help(fmt::format("say what holds outside: `{} else 0`", whole));
-  d.fix = whole + " else 0";
 }
 
 std::optional<std::vector<Term>> Body::places(const Read& x, graph::TensorId tensor,
