@@ -127,7 +127,8 @@ std::string TermPrinter::read(ExprId id, Level level, int depth) {
     otherwise = e.scalar == Scalar::real ? "0.0" : e.scalar == Scalar::integer ? "0" : "false";
   if (otherwise.empty()) return text;
   text += " else " + otherwise;
-  return level >= Level::primary ? fmt::format("({})", text) : text;
+  // Inside a product the parentheses are for the reader.
+  return level >= Level::product ? fmt::format("({})", text) : text;
 }
 
 std::string TermPrinter::state(const Expr& e, int depth) {

@@ -37,8 +37,11 @@ public:
       for (TensorId id : reads_[n]) readers_[id].push_back(n);
       for (TensorId id : defines_of(nodes_[n])) producer_[id] = n;
     }
-    for (size_t n = 0; n < nodes_.size(); ++n)
-      if (is_map(n)) attach(n);
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      // A map that went onto a map is a map again, which may go further.
+      std::optional<size_t> at = home_[n] == n ? std::optional(n) : std::nullopt;
+      while (at && is_map(*at)) at = attach(*at);
+    }
     for (size_t n = 0; n < nodes_.size(); ++n)
       if (home_[n] == n && is_map(n)) join(n);
     for (size_t n = 0; n < nodes_.size(); ++n)
@@ -73,7 +76,8 @@ private:
 
   // ---- a map on the node that it reads
 
-  void attach(size_t n) {
+  /// Where the map went; empty when it stays.
+  std::optional<size_t> attach(size_t n) {
     std::vector<size_t> producers;
     for (TensorId id : reads_[n])
       if (auto at = producer_.find(id); at != producer_.end())
@@ -88,8 +92,9 @@ private:
         if (!ends_in_one_thread(*c) && !is_copy(*comprehension(n))) continue;
         bool first = p == producers.front();
         if (!first && read_between(p, n)) continue;
-        if (put_on(p, n, first ? p : n)) return;
+        if (put_on(p, n, first ? p : n)) return first ? p : n;
       }
+    return std::nullopt;
   }
 
   bool ends_in_one_thread(const Comprehension& c) const {
@@ -193,9 +198,12 @@ private:
       producer.points = std::move(points);
     }
     for (size_t r = 0; r < map.results.size(); ++r) {
-      nodes_[p].derivation.push_back(fmt::format("attach_epilogues: `{}` is computed where `{}` is",
-                                                 graph_[map.results[r].tensor].name,
-                                                 graph_[producer.results[source].tensor].name));
+      const std::string& taken = graph_[map.results[r].tensor].name;
+      const std::string& from = graph_[producer.results[source].tensor].name;
+      nodes_[p].derivation.push_back(
+          taken == from
+              ? fmt::format("attach_epilogues: `{}` is stored where it is computed", taken)
+              : fmt::format("attach_epilogues: `{}` is computed where `{}` is", taken, from));
       producer.results.push_back({map.results[r].tensor, values[r], extra});
     }
     merged(p, n, slot);

@@ -40,6 +40,10 @@ graph::ExprId zero(graph::ExprStore& store, graph::Scalar scalar);
 /// for a reason the prover cannot see are guarded, indices are renumbered.
 graph::Comprehension settle(graph::Graph& graph, graph::Comprehension node);
 
+/// The node with the affine part of its filter as bounds (tighten_bounds.cpp). Reads are not
+/// checked.
+graph::Comprehension tightened(graph::Graph& graph, graph::Comprehension node);
+
 /// The product of the extents; empty on overflow.
 std::optional<graph::Polynomial> points_of(const graph::ExprStore& store,
                                            const std::vector<graph::Axis>& axes);

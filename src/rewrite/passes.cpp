@@ -9,6 +9,8 @@ namespace {
 constexpr Pass rows[] = {
     {"drop_dead_nodes", "What no output needs is not computed.", 1, drop_dead_nodes},
     {"merge_common_nodes", "Nodes with equal definitions are one node.", 1, merge_common_nodes},
+    {"count_points", "A sum of a constant is the constant times the number of points.", 1,
+     count_points},
     {"substitute_maps",
      "A map's body replaces its reads, and views compose, where no expensive work is repeated.", 1,
      substitute_maps},

@@ -25,6 +25,7 @@ graph::Graph run_passes(graph::Graph graph, int level,
 // The passes; each file opens with its law.
 graph::Graph drop_dead_nodes(graph::Graph graph);
 graph::Graph merge_common_nodes(graph::Graph graph);
+graph::Graph count_points(graph::Graph graph);
 graph::Graph substitute_maps(graph::Graph graph);
 graph::Graph attach_epilogues(graph::Graph graph);
 graph::Graph tighten_bounds(graph::Graph graph);

@@ -39,15 +39,13 @@ public:
   Tightening(Graph& graph, Comprehension& node)
       : graph_(graph), s_(graph.exprs), node_(node), r_(*node.reduction) {}
 
-  /// True when something changed.
-  bool run() {
+  void run() {
     ExprId filter = r_.filter;
     r_.filter = {};
     for (ExprId part : conjuncts(s_, filter)) {
       if (prover().holds(part) || bounds(part)) continue;
       r_.filter = r_.filter ? s_.logical_and(r_.filter, part) : part;
     }
-    return r_.filter != filter;
   }
 
 private:
@@ -141,11 +139,19 @@ private:
   Reduction& r_;
 };
 
+} // namespace
+
+Comprehension tightened(Graph& graph, Comprehension node) {
+  if (node.reduction && node.reduction->filter && !node.scan) Tightening(graph, node).run();
+  return node;
+}
+
+namespace {
+
 void tighten(Graph& graph, Node& node) {
   auto& c = std::get<Comprehension>(node.definition);
-  if (!c.reduction || !c.reduction->filter || c.scan) return;
-  Comprehension tight = c;
-  if (!Tightening(graph, tight).run()) return;
+  Comprehension tight = tightened(graph, c);
+  if (!c.reduction || tight.reduction->filter == c.reduction->filter) return;
   // Proofs that needed the filter as it stood keep it.
   if (!unproved_reads(graph, tight).empty()) return;
   node.derivation.push_back(fmt::format("tighten_bounds: `{}` bounds the indices of `{}`",

@@ -34,7 +34,7 @@ Graph all(const std::string& body, const std::vector<int64_t>& dims = {}) {
 } // namespace
 
 TEST_CASE("the table is in running order and every row is documented", "[passes]") {
-  CHECK(passes().size() == 5);
+  CHECK(passes().size() == 6);
   for (const Pass& pass : passes()) {
     CHECK(find_pass(pass.name) == &pass);
     CHECK(pass.law.back() == '.');
@@ -45,7 +45,7 @@ TEST_CASE("the table is in running order and every row is documented", "[passes]
   run_passes(g, 0, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
   CHECK(ran.empty());
   run_passes(g, 1, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
-  CHECK(ran.size() == 5);
+  CHECK(ran.size() == 6);
 }
 
 TEST_CASE("a linear layer is one node", "[attach_epilogues]") {
@@ -84,7 +84,7 @@ z[i: 6] = p[i + 3] else 0
 output y : f32[6]
 output z : f32[6]
 )");
-  CHECK_THAT(text_after(g), Catch::Contains("sum[r: 3] x[i + r - 1] else 0.0"));
+  CHECK_THAT(text_after(g), Catch::Contains("sum[r: 3] (x[i + r - 1] else 0.0)"));
   CHECK_THAT(text_after(g), Catch::Contains("z[i: 6] = x[i + 2] else 0.0"));
 }
 
@@ -248,6 +248,27 @@ output hs : f32[T, 4]
   CHECK(r.carries.size() == 1);
   CHECK(r.body.size() == 1);
   CHECK(g.tensors.size() == 2 + 2 + 1 + 3); // inputs, hs twice, step, current, next, last
+}
+
+TEST_CASE("counts need no loop", "[count_points]") {
+  auto count = [](const std::string& reduction) {
+    Graph g =
+        all("dim S in 0..50, T in 0..50\ny[i: S] = " + reduction + "\noutput y : f64[S]\n", {7, 3});
+    const Comprehension& c = node_of(g, "y");
+    return c.reduction ? "a loop" : to_text(g, c, c.results[0].value);
+  };
+  CHECK(count("sum[j: T] 1.0") == "1.0 * T");
+  CHECK(count("sum[j: T, k: 4] 0.5") == "4 * T * 0.5");
+  CHECK(count("sum[j: S where j <= i] 1.0") == "1.0 * (i + 1)");
+  CHECK(count("sum[j: T where j <= i] 1.0") == "1.0 * min(i + 1, T)");
+  CHECK(count("sum[j: S where j > i + 2] 1.0") == "1.0 * max(S - i - 3, 0)");
+  CHECK(count("sum[j: S where j > 5] 1.0") == "1.0 * max(S - 6, 0)");
+  // Not a box, not a constant, not a sum.
+  CHECK(count("sum[j: S where mod(j, 2) == 0] 1.0") == "a loop");
+  CHECK(count("sum[j: S, k: S where j <= k] 1.0") == "a loop");
+  CHECK(count("sum[j: T] 1.0 * j") == "a loop");
+  CHECK(count("max[j: T] 1.0") == "a loop");
+  CHECK(count("sum[j: T] inf") == "a loop");
 }
 
 TEST_CASE("causal, windowed and strided filters become bounds", "[tighten_bounds]") {

@@ -1,0 +1,89 @@
+// count_points: a sum of a constant is the constant times the number of points.
+//
+//   sum[j: N] c = c * N,   sum[j: N where j <= i] c = c * (i + 1)
+//
+// Means count their points this way (`sum[j] 1.0`), so that a filter counts too. Exact: the count
+// is an integer, where a sum in a short format would stop growing. Side conditions: a finite
+// literal, and a filter that is nothing but bounds, none of which depends on another reduce index.
+#include "base/check.h"
+#include "rewrite/blocks.h"
+#include "rewrite/passes.h"
+#include <algorithm>
+#include <cmath>
+
+namespace tang::rewrite {
+using namespace graph;
+
+namespace {
+
+/// One state that starts at 0 and adds.
+bool adds(const ExprStore& s, const Monoid& monoid) {
+  if (monoid.form != Monoid::Form::expressions || monoid.fields.size() != 1 ||
+      !monoid.fields[0].axes.empty())
+    return false;
+  const Expr& identity = s[monoid.fields[0].identity];
+  const Expr& combine = s[monoid.combine[0]];
+  return s.is_literal(monoid.fields[0].identity) && identity.integer == 0 && identity.real == 0 &&
+         combine.op == Op::add && s[combine.operands[0]].op == Op::lhs &&
+         s[combine.operands[1]].op == Op::rhs;
+}
+
+/// The number of points of an axis: max(0, min(hi, extent) - max(lo, 0)), without what the node's
+/// points decide. Whether the axis has a point is the question here, so it is not assumed.
+ExprId count_of(ExprStore& s, const Prover& points, const Axis& axis) {
+  ExprId lo = axis.lo ? axis.lo : s.integer(0), hi = axis.hi ? axis.hi : axis.extent;
+  if (axis.lo && !points.less_equal(s.integer(0), lo)) lo = s.binary(Op::max, lo, s.integer(0));
+  if (axis.hi && !points.less_equal(hi, axis.extent)) hi = s.binary(Op::min, hi, axis.extent);
+  ExprId count = canonical(s, s.binary(Op::sub, hi, lo));
+  return points.less_equal(s.integer(0), count) ? count : s.binary(Op::max, count, s.integer(0));
+}
+
+std::optional<ExprId> total_of(Graph& graph, const Comprehension& node) {
+  ExprStore& s = graph.exprs;
+  const Reduction& r = *node.reduction;
+  Prover points(graph);
+  points.add_axes(node.points);
+  ExprId total = s.integer(1);
+  for (const Axis& axis : r.axes) {
+    for (ExprId bound : {axis.lo, axis.hi})
+      for (const Axis& other : r.axes)
+        if (bound && std::binary_search(s[bound].free.begin(), s[bound].free.end(), other.index))
+          return std::nullopt;
+    total = s.binary(Op::mul, total, count_of(s, points, axis));
+  }
+  total = canonical(s, total);
+  ExprId constant = r.body[0];
+  if (s[constant].scalar == Scalar::integer) return s.binary(Op::mul, total, constant);
+  return s.binary(Op::mul, s.to_real(total), constant);
+}
+
+void count(Graph& graph, Node& node) {
+  ExprStore& s = graph.exprs;
+  auto& c = std::get<Comprehension>(node.definition);
+  if (!c.reduction || c.scan || !adds(s, graph[c.reduction->monoid])) return;
+  ExprId body = c.reduction->body[0];
+  if (!s.is_literal(body) || !std::isfinite(s[body].real)) return;
+  Comprehension tight = tightened(graph, c);
+  if (tight.reduction->filter) return;
+  auto total = total_of(graph, tight);
+  if (!total) return;
+  tight.reduction.reset();
+  for_each_root(tight, [&](ExprId root) {
+    return graph::rewrite(s, root, [&](ExprId id) { return s[id].op == Op::acc ? *total : id; });
+  });
+  node.derivation.push_back(
+      fmt::format("count_points: `{}` counts", graph[c.results[0].tensor].name));
+  c = canonicalize(s, std::move(tight));
+}
+
+} // namespace
+
+Graph count_points(Graph graph) {
+  for_each_block(graph, [&](std::vector<Node>& nodes, const TensorSet&) {
+    for (Node& node : nodes)
+      if (std::holds_alternative<Comprehension>(node.definition)) count(graph, node);
+  });
+  return compact(std::move(graph));
+}
+
+} // namespace tang::rewrite
