@@ -331,7 +331,9 @@ Piece Expressions::sum(const Value& value) {
 
 Piece Expressions::expand(const Pattern& pattern, const Value& value) {
   Type type = data_type(values_, value);
-  std::string out;
+  std::string out, helper(pattern.text);
+  if (size_t at = helper.find("$t"); at != helper.npos) helper.replace(at, 2, suffix(type));
+  use_helpers(helper);
   std::string_view text = pattern.text;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '$') {
@@ -351,7 +353,6 @@ Piece Expressions::expand(const Pattern& pattern, const Value& value) {
       out += bracket(render(value.operands[operand]), least);
     }
   }
-  use_helpers(out);
   return {out, pattern.precedence};
 }
 

@@ -34,15 +34,14 @@ NameScope::NameScope(std::span<const WordList> reserved)
     : reserved_(reserved.begin(), reserved.end()) {}
 
 bool NameScope::reserved(const std::string& name) const {
-  return belongs_to_implementation(name) ||
-         std::any_of(reserved_.begin(), reserved_.end(), [&](WordList list) {
-           return std::find(list.begin(), list.end(), name) != list.end();
-         });
+  return std::any_of(reserved_.begin(), reserved_.end(), [&](WordList list) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  });
 }
 
 std::string NameScope::add(std::string_view name) {
   std::string base = identifier(name);
-  if (reserved(base)) base += '_';
+  if (belongs_to_implementation(base) || reserved(base)) base += '_';
   std::string result = base;
   int number = 0;
   if (taken_.contains(base)) {

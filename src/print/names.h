@@ -31,7 +31,7 @@ public:
   const std::vector<std::pair<std::string, std::string>>& changed() const { return changed_; }
 
 private:
-  bool reserved(const std::string& name) const;
+  bool reserved(const std::string& name) const; ///< in one of the lists
   std::vector<WordList> reserved_;
   std::unordered_set<std::string> taken_;
   struct Taken {

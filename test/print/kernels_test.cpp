@@ -40,9 +40,9 @@ Built row_sums() {
 
 /// Blocks of 64 threads reverse blocks of 64 elements through shared memory, then add the value of
 /// the neighbour by a shuffle.
-Built block_reverse(ElemType type) {
-  Built b;
-  ValueId n = b.dim("n", 64, 1 << 20, 64);
+void block_reverse(Built& b, ElemType type) {
+  ValueId n =
+      b.program.dims.empty() ? b.dim("n", 64, 1 << 20, 64) : b.host().variable(b.program.dims[0]);
   BufferId x = b.argument("x", type, n, false), y = b.argument("y", ElemType::f32, n, true);
   Maker m("y");
   m.kernel.comment = {"y = x reversed in blocks of 64, plus the neighbour"};
@@ -65,16 +65,15 @@ Built block_reverse(ElemType type) {
                    store(ty, at, v.binary(Op::add, v.variable(r), v.variable(s)))};
   b.launch(std::move(m.kernel), {x, y}, {},
            b.host().binary(Op::floordiv, n, b.host().integer(64, Type::i64)));
-  return b;
 }
 
 /// y = 2 * x in vectors of `width`, for n a multiple of it.
-Built vectors(ElemType in, ElemType out, int width, bool hardware) {
-  Built b;
+void vectors(Built& b, ElemType in, ElemType out, int width, bool hardware) {
   bool whole = graph::scalar_of(in) == graph::Scalar::integer;
   ElemType kept = whole ? ElemType::i32 : ElemType::f32;
   Type type = whole ? Type::i32 : Type::f32;
-  ValueId n = b.dim("n", 0, 1 << 20, width);
+  ValueId n =
+      b.program.dims.empty() ? b.dim("n", 0, 1 << 20, width) : b.host().variable(b.program.dims[0]);
   BufferId x = b.argument("x", in, n, false), y = b.argument("y", out, n, true);
   Maker m("y");
   TensorId tx = m.global("x", in), ty = m.global("y", out, true);
@@ -95,11 +94,17 @@ Built vectors(ElemType in, ElemType out, int width, bool hardware) {
     m.kernel.body = body;
     b.launch(std::move(m.kernel), {x, y}, {},
              b.host().binary(Op::floordiv, n, b.host().integer(width, Type::i64)));
-    return b;
+    return;
   }
   ValueId count = m.scalar("n", Type::i32);
   m.kernel.body = {loop(i, number(0), count, number(width), body)};
   b.launch(std::move(m.kernel), {x, y}, {n});
+}
+
+/// The same for one thread.
+Built vectors(ElemType in, ElemType out, int width) {
+  Built b;
+  vectors(b, in, out, width, false);
   return b;
 }
 
@@ -118,35 +123,40 @@ TEST_CASE("a reduction keeps its sum in a register", "[print][kernels]") {
 TEST_CASE("threads meet in shared memory", "[print][kernels]") {
   print::PrintOptions o = options("sm_80");
   o.extension = ".cu";
-  check_golden("block_reverse.cu", source_of(block_reverse(ElemType::f16), "cuda", o));
+  Built one, all;
+  block_reverse(one, ElemType::f16);
+  check_golden("block_reverse.cu", source_of(one, "cuda", o));
   for (ElemType type : {ElemType::f32, ElemType::f16, ElemType::bf16, ElemType::f8e4m3,
                         ElemType::f8e5m2, ElemType::i8, ElemType::boolean})
-    compile_cuda(block_reverse(type));
+    block_reverse(all, type);
+  compile_cuda(all);
 }
 
 TEST_CASE("vectors move and convert", "[print][kernels]") {
   std::vector<float> x{1, -2, 3.5f, 4, 5, 6, 7, 8};
   for (int width : {1, 2, 4, 8}) {
-    auto result = execute_c(vectors(ElemType::f32, ElemType::f32, width, false), {8},
+    auto result = execute_c(vectors(ElemType::f32, ElemType::f32, width), {8},
                             {bytes_of(x), Bytes(32, 0xff)});
     if (result.empty()) return;
     CHECK(numbers_of<float>(result[1]) == std::vector<float>{2, -4, 7, 8, 10, 12, 14, 16});
   }
+  Built all;
   for (ElemType type : {ElemType::f32, ElemType::f16, ElemType::bf16, ElemType::f8e4m3,
                         ElemType::i8, ElemType::i4, ElemType::u4, ElemType::f64, ElemType::i64})
-    for (int width : {2, 8}) compile_cuda(vectors(type, type, width, true));
+    for (int width : {2, 8}) vectors(all, type, type, width, true);
+  compile_cuda(all);
 }
 
 TEST_CASE("nibbles are packed low first and keep their neighbours", "[print][kernels]") {
   Bytes x{0x21, 0x7f, 0x98};
   for (int width : {1, 2}) {
-    auto wide = execute_c(vectors(ElemType::i4, ElemType::i8, width, false), {6}, {x, Bytes(6)});
+    auto wide = execute_c(vectors(ElemType::i4, ElemType::i8, width), {6}, {x, Bytes(6)});
     if (wide.empty()) return;
     CHECK(numbers_of<int8_t>(wide[1]) == std::vector<int8_t>{2, 4, -2, 14, -16, -14});
-    auto back = execute_c(vectors(ElemType::i8, ElemType::i4, width, false), {4},
+    auto back = execute_c(vectors(ElemType::i8, ElemType::i4, width), {4},
                           {Bytes{1, 2, 0xff, 9}, Bytes{0, 0}});
     CHECK(back[1] == Bytes{0x42, 0x7e});
-    auto natural = execute_c(vectors(ElemType::u4, ElemType::u4, width, false), {4},
+    auto natural = execute_c(vectors(ElemType::u4, ElemType::u4, width), {4},
                              {Bytes{0x21, 0x9f}, Bytes{0, 0}});
     CHECK(natural[1] == Bytes{0x42, 0xff});
   }

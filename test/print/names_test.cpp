@@ -16,12 +16,13 @@ TEST_CASE("names avoid keywords and stay apart", "[print][names]") {
   CHECK(scope.add("EOF") == "EOF_");
   CHECK(scope.add("__x") == "__x_");
   CHECK(scope.add("_X") == "_X_");
+  CHECK(scope.add("_X") == "_X_1");
   CHECK(scope.add("a.b") == "a_b");
   CHECK(scope.add("a_b") == "a_b_1");
   CHECK(scope.add("7z") == "_7z");
   CHECK(scope.add("") == "_");
   CHECK(scope.add("tg_max_f32") == "tg_max_f32_");
-  CHECK(scope.changed().size() == 14);
+  CHECK(scope.changed().size() == 15);
 }
 
 TEST_CASE("a name is free again after its scope", "[print][names]") {

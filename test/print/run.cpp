@@ -127,8 +127,8 @@ void compile_cuda(const Built& built, const std::string& flags) {
   Folder folder;
   folder.write("t.cu", source);
   INFO(source);
-  int status = folder.run("nvcc -arch=sm_80 -Werror all-warnings -Xcompiler -Wall,-Werror -cubin " +
-                          flags + " -o t.cubin t.cu");
+  int status = folder.run("nvcc -arch=sm_80 -Werror all-warnings -Xcompiler -Wall,-Werror -c " +
+                          flags + " -o t.o t.cu");
   INFO(folder.log);
   CHECK(status == 0);
 }
