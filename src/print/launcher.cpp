@@ -277,11 +277,15 @@ void Launcher::steps(Function& f, const std::vector<Step>& steps) {
 
 void Launcher::dispatch(Function& f, const Dispatch& dispatch) {
   f.out.raw("// " + comment_text(dispatch.name));
+  // What conditions share is named before the chain opens.
+  std::vector<std::string> conditions;
+  for (const Variant& v : dispatch.variants)
+    conditions.push_back(v.condition ? f.values.text(v.condition) : "");
   std::string open = "{";
-  for (const Variant& v : dispatch.variants) {
+  for (size_t i = 0; i < dispatch.variants.size(); ++i) {
+    const Variant& v = dispatch.variants[i];
     if (v.condition) {
-      std::string condition = f.values.text(v.condition);
-      f.out.line("{}if ({}) {{", open == "{" ? "" : "} else ", condition);
+      f.out.line("{}if ({}) {{", open == "{" ? "" : "} else ", conditions[i]);
     } else {
       f.out.raw(open == "{" ? "{" : "} else {");
     }
