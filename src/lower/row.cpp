@@ -80,16 +80,24 @@ public:
 private:
   void in_row() {
     for (size_t i = 0; i < rows_.size(); ++i) terms_.bind(rows_[i], points_[i]);
+    terms_.multiply_by_reciprocals(inner_.index);
     auto outer = terms_.exchange_override([&](ExprId id) { return held(id); });
+    auto operands = terms_.exchange_operands([&](ExprId id) -> std::optional<ValueId> {
+      auto at = kept_.find(id);
+      return at == kept_.end() ? std::nullopt
+                               : std::optional(b_.element(at->second, {chunk_, lane_}));
+    });
     if (f_.chunks) load_row();
-    for (const Comprehension* c : members_) {
-      if (c->reduction)
-        reduce(*c);
-      else if (c->points.size() > rows_.size())
-        map_elements(*c);
+    for (size_t n = 0; n < members_.size(); ++n) {
+      const Comprehension& c = *members_[n];
+      if (c.reduction)
+        reduce(c, kept_terms(n));
+      else if (c.points.size() > rows_.size())
+        map_elements(c, kept_terms(n));
       else
-        row_results(*c);
+        row_results(c);
     }
+    terms_.exchange_operands(std::move(operands));
     terms_.exchange_override(std::move(outer));
   }
 
@@ -108,6 +116,68 @@ private:
     }
     if (!value) return value;
     return e.scalar == graph::Scalar::real ? terms_.convert(*value, terms_.real()) : *value;
+  }
+
+  /// The largest terms of a member that later members use again at the same element: they stay in
+  /// registers, so that an exponential of a row is taken once.
+  std::vector<ExprId> kept_terms(size_t member) {
+    constexpr size_t most = 3;
+    if (!f_.chunks || member + 1 == members_.size()) return {};
+    std::unordered_set<ExprId> later;
+    for (size_t n = member + 1; n < members_.size(); ++n) {
+      auto all = graph::roots(*members_[n]);
+      for (ExprId id : graph::reachable(g_.exprs, all)) later.insert(id);
+    }
+    const Comprehension& c = *members_[member];
+    std::vector<ExprId> stack, found;
+    if (c.reduction)
+      stack = c.reduction->body;
+    else
+      for (const graph::Result& result : c.results) stack.push_back(result.value);
+    std::unordered_set<ExprId> seen(stack.begin(), stack.end());
+    while (!stack.empty()) {
+      ExprId id = stack.back();
+      stack.pop_back();
+      const Expr& e = g_.exprs[id];
+      bool moves = std::binary_search(e.free.begin(), e.free.end(), inner_.index);
+      if (!moves || e.op == Op::read || e.op == Op::index || kept_.contains(id)) continue;
+      if (e.scalar == graph::Scalar::real && e.op != Op::to_real && later.contains(id) &&
+          in_registers(id)) {
+        found.push_back(id);
+        continue;
+      }
+      for (ExprId operand : e.operands)
+        if (seen.insert(operand).second) stack.push_back(operand);
+    }
+    std::sort(found.begin(), found.end());
+    if (kept_.size() + found.size() > most) found.clear();
+    return found;
+  }
+
+  /// Whether a term reads nothing but registers (or what is guarded), so that it may be computed
+  /// even where a filter excludes the element.
+  bool in_registers(ExprId root) const {
+    for (ExprId id : graph::reachable(g_.exprs, {&root, 1})) {
+      const Expr& e = g_.exprs[id];
+      if (e.has_state) return false;
+      if (e.op != Op::read || e.guarded || loaded_.contains(id)) continue;
+      if (!row_values_.contains(TensorId(e.ref)) && !elements_.contains(TensorId(e.ref)))
+        return false;
+    }
+    return true;
+  }
+
+  void keep(const std::vector<ExprId>& terms) {
+    for (ExprId id : terms) {
+      ValueId value = b_.let("t", terms_.lower(id));
+      b_.store({kept_arrays_.at(id), {chunk_, lane_}}, value);
+      kept_[id] = kept_arrays_.at(id);
+    }
+  }
+
+  void allocate_kept(const std::vector<ExprId>& terms) {
+    for (ExprId id : terms)
+      kept_arrays_[id] = b_.registers("kept", terms_.real(), {f_.chunks, f_.vector});
   }
 
   bool is_internal(TensorId id) const {
@@ -222,15 +292,19 @@ private:
     });
   }
 
-  void reduce(const Comprehension& c) {
+  void reduce(const Comprehension& c, const std::vector<ExprId>& kept) {
     const graph::Reduction& r = *c.reduction;
     auto types = field_types(g_, c, terms_.prover(), terms_.real());
     Accumulator acc(terms_, r.monoid, g_[c.results[0].tensor].name + "_acc", types);
     acc.init();
     std::vector<ExprId> body(r.body.begin(), r.body.end());
     terms_.hoist(body, r.filter);
+    allocate_kept(kept);
     const Comprehension* self[] = {&c};
-    over_elements(self, LoopKind::serial, [&] { acc.combine(r.body, r.field_axes, r.filter); });
+    over_elements(self, LoopKind::serial, [&] {
+      keep(kept);
+      acc.combine(r.body, r.field_axes, r.filter);
+    });
     if (!serial_) across_threads(acc, types);
     auto outer = terms_.exchange_state(acc.state());
     row_results(c);
@@ -286,11 +360,12 @@ private:
     }
   }
 
-  void map_elements(const Comprehension& c) {
+  void map_elements(const Comprehension& c, const std::vector<ExprId>& kept) {
     auto& v = b_.values();
     std::vector<ExprId> roots;
     for (const graph::Result& result : c.results) roots.push_back(result.value);
     terms_.hoist(roots);
+    allocate_kept(kept);
     bool vectors = f_.vector > 1;
     std::vector<kernel::TensorId> out(c.results.size());
     auto stored = [&](const graph::Result& r) { return !f_.chunks || !is_internal(r.tensor); };
@@ -308,6 +383,7 @@ private:
     over_elements(
         self, LoopKind::vector,
         [&] {
+          keep(kept);
           for (size_t i = 0; i < out.size(); ++i) {
             const graph::Tensor& t = g_[c.results[i].tensor];
             ValueId value = v.convert(register_type(t.type), terms_.lower(c.results[i].value));
@@ -366,6 +442,7 @@ private:
   std::unordered_map<ExprId, kernel::TensorId> loaded_;
   std::unordered_map<TensorId, kernel::TensorId> elements_, elements_pending_;
   std::unordered_map<TensorId, ValueId> row_values_;
+  std::unordered_map<ExprId, kernel::TensorId> kept_, kept_arrays_;
 };
 
 } // namespace

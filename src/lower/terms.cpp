@@ -145,6 +145,16 @@ std::vector<ValueId> Terms::lower(std::span<const ExprId> roots, ExprId path) {
   return values;
 }
 
+std::optional<ExprId> Terms::invariant_divisor(const Expr& e) const {
+  if (e.op != Op::div || !reciprocal_index_) return std::nullopt;
+  auto moves = [&](ExprId id) {
+    const auto& free = builder_.graph().exprs[id].free;
+    return std::binary_search(free.begin(), free.end(), reciprocal_index_);
+  };
+  if (!moves(e.operands[0]) || moves(e.operands[1])) return std::nullopt;
+  return e.operands[1];
+}
+
 void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
   const ExprStore& store = builder_.graph().exprs;
   Needs needs(store, roots, path);
@@ -184,12 +194,18 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
   for (ExprId id : wanted)
     if (!store.is_literal(id) && !done_.contains(id)) list.push_back(id);
   std::sort(list.begin(), list.end());
-  if (list.empty()) return;
   auto values = lower(list);
   for (size_t i = 0; i < list.size(); ++i) {
     // An index sum is as cheap at its use as by name.
     bool address = store[list[i]].scalar == Scalar::integer && !store[list[i]].has_read;
     if (!address) remember(list[i], builder_.let("t", values[i]));
+  }
+  for (ExprId id : order) {
+    auto divisor = ready.contains(id) ? std::nullopt : invariant_divisor(store[id]);
+    if (!divisor || !ready.contains(*divisor) || reciprocals_.contains(*divisor)) continue;
+    ValueId value = lower(*divisor);
+    reciprocals_[*divisor] =
+        builder_.let("r", this->values().binary(Op::div, this->values().real(1, real_), value));
   }
 }
 
@@ -315,6 +331,9 @@ ValueId Terms::operation(const Expr& e, Type type) {
   Type t = in == Scalar::real ? real_ : in == Scalar::boolean ? Type::boolean : common(operands);
   if (e.scalar == Scalar::integer && t != Type::index && type == Type::i64) t = Type::i64;
   if (operands.size() == 1) return v.unary(e.op, at(operands[0], t));
+  if (auto divisor = invariant_divisor(e))
+    if (auto r = reciprocals_.find(*divisor); r != reciprocals_.end())
+      return v.binary(Op::mul, at(operands[0], t), r->second);
   return v.binary(e.op, at(operands[0], t), at(operands[1], t));
 }
 

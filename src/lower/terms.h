@@ -43,6 +43,10 @@ public:
     return std::exchange(operands_, std::move(operands));
   }
 
+  /// Quotients that move with `index` by a divisor that does not become products with its
+  /// reciprocal (a law over the reals), which `hoist` computes once.
+  void multiply_by_reciprocals(graph::IndexId index) { reciprocal_index_ = index; }
+
   /// Values of the terms, loads emitted at the builder's place. `path` is a boolean term under
   /// which alone the terms are needed (empty = always).
   std::vector<ValueId> lower(std::span<const ExprId> roots, ExprId path = {});
@@ -66,6 +70,7 @@ public:
 
 private:
   struct Needs;
+  std::optional<ExprId> invariant_divisor(const graph::Expr& e) const;
   void leave(size_t terms, size_t indices, size_t facts);
   void emit_terms(std::span<const ExprId> roots, Needs& needs);
   ValueId emit_term(ExprId id, ValueId predicate);
@@ -81,6 +86,8 @@ private:
   State state_;
   Override override_;
   Override operands_;
+  graph::IndexId reciprocal_index_;
+  std::unordered_map<ExprId, ValueId> reciprocals_; ///< by divisor, from `hoist`
   std::unordered_map<graph::IndexId, ValueId> indices_;
   std::vector<std::pair<graph::IndexId, std::optional<ValueId>>> index_trail_;
   std::unordered_map<ExprId, ValueId> done_;
