@@ -35,7 +35,8 @@ void Prover::add_axis(const Axis& axis) {
     if (!p || !q) return;
     auto d = q->minus(*p);
     if (d) d = d->minus(Polynomial::constant(1));
-    if (d && !d->as_constant()) facts_.push_back(std::move(*d));
+    // A constant says nothing, but for a negative one: then there is no point at all.
+    if (d && d->as_constant().value_or(-1) < 0) facts_.push_back(std::move(*d));
   };
   nonempty({}, axis.extent);
   if (axis.hi) nonempty({}, axis.hi);

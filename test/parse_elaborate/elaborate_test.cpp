@@ -264,6 +264,12 @@ TEST_CASE("outputs and precision") {
   CHECK(tensor(g, "loss", graph::TensorKind::output).type == ElemType::f16);
 }
 
+TEST_CASE("zero-size dims") {
+  check_lines("input x : f32[0, 8]\ns[j] = max[i] x[i, j]\ne[i, j] = softmax[j] x[i, j]\n"
+              "output s : f32[8]\noutput e : f32[0, 8]\n",
+              {"s_1[j: 8] = max[i: 0] x[i, j]", "e_max[i: 0] = max[j: 8] x[i, j]"});
+}
+
 TEST_CASE("places outside the file are named") {
   Outcome outcome = elaborate_text("tg 1\ninput x : f32[4]\ny[i] = z[i] loc(\"model.py\":12:3)\n");
   CHECK(outcome.text(true) ==
@@ -275,6 +281,13 @@ TEST_CASE("several faults in one run, and no echoes") {
                                    "c[i] = b[i] + x[i, i]\nd[i] = c[i]\noutput d : f32[4]\n");
   CHECK(outcome.text() ==
         "E0301 3:15 unknown name `q`\nE0304 5:15 `x` has 1 axis and is read with 2 places\n");
+}
+
+TEST_CASE("macros that double their work are refused") {
+  std::string reads = "param w : f32[8]\ndef g0(i) = w[i]\n";
+  for (int k = 1; k < 40; ++k) reads += fmt::format("def g{0}(i) = g{1}(i) + g{1}(i)\n", k, k - 1);
+  Outcome outcome = elaborate_text("tg 1\n" + reads + "y[i] = g39(i)\noutput y : f32[8]\n");
+  CHECK(outcome.text().starts_with("E0801 "));
 }
 
 TEST_CASE("long chains and deep nests") {

@@ -155,6 +155,8 @@ private:
   Term rename(Term term, size_t seen);
   Term substitute_index(Term term, graph::IndexId from, graph::IndexId to);
   Term local_value(const Local& local);
+  /// Conditions that proofs used since the log had `mark` entries, each once.
+  std::vector<Condition> needs_since(size_t mark) const;
 
   // binders.cpp
   /// Restores locals, renames, conditions and frames when it ends.

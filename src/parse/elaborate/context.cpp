@@ -64,7 +64,11 @@ void Context::report_unknown(const Name& name, std::vector<std::string> more) {
         .note(later->second, "it is defined here");
     return;
   }
-  for (const auto& [known, symbol] : symbols) more.push_back(known);
+  constexpr size_t most_suggestions = 100;
+  if (++suggestions > most_suggestions)
+    more.clear();
+  else
+    for (const auto& [known, symbol] : symbols) more.push_back(known);
   std::sort(more.begin(), more.end());
   std::string near = nearest_name(name.text, more);
   Diagnostic& d = report(Kind::unknown_name, name.span, "unknown name `{}`", name.text);

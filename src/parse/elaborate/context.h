@@ -99,7 +99,8 @@ public:
   std::string suffix;                              ///< of tensors inside a `repeat`: `_0`, `_0_3`
   int expanding = 0; ///< depth of macros and repeats: they are charged
   uint64_t charged = 0;
-  bool too_deep = false; ///< reported already
+  size_t suggestions = 0; ///< near names offered: each looks at all names, so they are limited
+  bool too_deep = false;  ///< reported already
 
   graph::ExprStore& terms() { return graph.exprs; }
 

@@ -1,6 +1,6 @@
 // Names inside a body: frames, indices, renames.
-#include "base/check.h"
 #include "parse/elaborate/body.h"
+#include <algorithm>
 
 namespace tang::parse {
 
@@ -45,8 +45,9 @@ Term Body::substitute_index(Term term, graph::IndexId from, graph::IndexId to) {
   if (!std::binary_search(free.begin(), free.end(), from)) return term;
   auto& known = substituted_[uint64_t{from.value} << 32 | to.value];
   if (auto at = known.find(term); at != known.end()) return at->second;
-  c_.charge(span_, terms()[term].tree_size);
+  size_t before = terms().size();
   Term result = graph::substitute(terms(), term, {{from, terms().index(to)}});
+  c_.charge(span_, terms().size() - before);
   known.emplace(term, result);
   return result;
 }
@@ -63,6 +64,17 @@ Term Body::local_value(const Local& local) {
   for (const Condition& need : local.needs)
     use({rename(need.term, local.renames_seen), need.level});
   return rename(local.value, local.renames_seen);
+}
+
+std::vector<Condition> Body::needs_since(size_t mark) const {
+  std::vector<Condition> needs;
+  for (size_t i = mark; i < log_.size(); ++i) {
+    bool known = std::any_of(needs.begin(), needs.end(), [&](const Condition& c) {
+      return c.term == log_[i].term && c.level == log_[i].level;
+    });
+    if (!known) needs.push_back(log_[i]);
+  }
+  return needs;
 }
 
 Diagnostic& Body::report(Kind kind, Span span, std::string message) {

@@ -184,8 +184,17 @@ private:
 
   Term inferred_extent() {
     UseFinder finder(c_, c_.callables.size(), {}, {r_.index.name.text});
-    for (StmtId id : r_.body)
-      if (const Equation* e = std::get_if<Equation>(&m_[id].form)) finder.walk(m_, e->value);
+    std::vector<StmtId> bodies(r_.body.rbegin(), r_.body.rend());
+    while (!bodies.empty()) {
+      const Stmt& stmt = m_[bodies.back()];
+      bodies.pop_back();
+      if (const Equation* e = std::get_if<Equation>(&stmt.form)) finder.walk(m_, e->value);
+      auto enter = [&](const std::vector<StmtId>& inner) {
+        bodies.insert(bodies.end(), inner.rbegin(), inner.rend());
+      };
+      if (const Repeat* repeat = std::get_if<Repeat>(&stmt.form)) enter(repeat->body);
+      if (const Recur* recur = std::get_if<Recur>(&stmt.form)) enter(recur->body);
+    }
     return agreed_extent(c_, r_.index.name, finder.uses(0));
   }
 

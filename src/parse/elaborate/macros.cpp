@@ -94,7 +94,7 @@ Local Body::argument(const Name& parameter, ExprId id, uint32_t uses,
   local.value = eval(id);
   std::vector<Term> needed = std::move(levels_.back().needed);
   levels_.pop_back();
-  local.needs.assign(log_.begin() + static_cast<ptrdiff_t>(mark), log_.end());
+  local.needs = needs_since(mark);
   if (!local.value || uses < 2 || monoid_scope.monoid || dead_ > 0) return local;
   Op op = terms()[local.value].op;
   if (op == Op::read || op == Op::index || op == Op::dim || terms().is_literal(local.value))
@@ -174,7 +174,7 @@ Term Body::expand_body(const Callable& callable, std::vector<Local> arguments,
     local.name = let.name.text, local.span = let.name.span;
     size_t mark = log_.size();
     local.value = eval(let.value);
-    local.needs.assign(log_.begin() + static_cast<ptrdiff_t>(mark), log_.end());
+    local.needs = needs_since(mark);
     if (!local.value) return {};
     locals_.push_back(std::move(local));
   }

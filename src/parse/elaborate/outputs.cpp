@@ -150,11 +150,11 @@ void apply_accumulate(Context& c, const Accumulate& accumulate) {
   auto type = c.element_type(accumulate.element);
   if (!id || !type) return;
   graph::Tensor& tensor = c.graph[*id];
-  bool is_reduction = false;
-  for (const graph::Node& node : *c.nodes)
-    if (const auto* comprehension = std::get_if<graph::Comprehension>(&node.definition))
+  bool is_reduction = false, found = false;
+  for (auto node = c.nodes->rbegin(); node != c.nodes->rend() && !found; ++node)
+    if (const auto* comprehension = std::get_if<graph::Comprehension>(&node->definition))
       for (const graph::Result& result : comprehension->results)
-        if (result.tensor == *id) is_reduction = comprehension->reduction.has_value();
+        if (result.tensor == *id) found = true, is_reduction = comprehension->reduction.has_value();
   if (!is_reduction)
     c.report(Kind::precision_line, accumulate.tensor.span,
              "`{}` is not defined by a reduction at the root of an equation", tensor.name)

@@ -148,12 +148,14 @@ void UseFinder::enter(const Callable& callable, const std::vector<Binder>& binde
     bind(def.parameters[p].text, name ? meaning(names, name->name.text) : -1, false);
   }
   if (!any) return;
+  ++c_.expanding;
   size_t visible = static_cast<size_t>(&callable - c_.callables.data());
   for (const Let& let : def.lets) {
     visit(*symbol->module, let.value, visible, inner, depth + 1);
     inner.push_back({let.name.text});
   }
   visit(*symbol->module, def.result, visible, inner, depth + 1);
+  --c_.expanding;
 }
 
 Term agreed_extent(Context& context, const Name& index, const IndexUses& uses) {
