@@ -273,11 +273,20 @@ void Facts::loop(const For& loop, Place& place,
   vars_[loop.var] = e.binary(Op::add, begin, offset);
   // A step that is no constant: the last round is known from the end only.
   if (!step) prover_.assume(e.binary(Op::lt, vars_[loop.var], term(loop.end)));
+  // `thread .. N step 512` has as many rounds for every thread, with a guard `< N`.
+  bool shifted = step && *step > 1 && !kernel_.values.as_integer(loop.begin) &&
+                 prover_.less_equal(e.integer(0), begin);
+  if (shifted) {
+    ExprId rounded = e.binary(Op::add, term(loop.end), e.integer(*step - 1));
+    d.extent = e.binary(Op::floordiv, rounded, scale);
+    place.conditions.push_back(e.binary(Op::lt, vars_[loop.var], term(loop.end)));
+  }
   place.digits.push_back(d);
   ++place.branches;
   body(loop.body, place, visit);
   --place.branches;
   place.digits.pop_back();
+  if (shifted) place.conditions.pop_back();
   rewind(before);
 }
 

@@ -264,6 +264,33 @@ TEST_CASE("stores at constant distances are one", "[coverage]") {
   CHECK(uncovered(k) != "none");
 }
 
+TEST_CASE("threads that stride over a row cover it", "[coverage]") {
+  Kernel k;
+  k.name = "stride";
+  ValueStore& v = k.values;
+  ValueId n = v.variable({"N", Type::index, 0, 5000});
+  k.scalars = {{VarId(v[n].ref)}};
+  TensorId z = k.add({"z", ElemType::f32, Memory::global, {n}, {v.integer(1)}, true, 16});
+  k.params = {z};
+  VarId thread = v.add_var({"thread", Type::index, 0, 127}),
+        j = v.add_var({"j", Type::index, 0, 4999});
+  k.threads = {{thread, 128}};
+  auto body = [&](int64_t step) {
+    For loop{j, v.variable(thread), n, v.integer(step), LoopKind::serial, {}};
+    loop.body.push_back({Store{{z, {v.variable(j)}}, v.real(0, Type::f32), {}}});
+    k.body.clear();
+    k.body.push_back({std::move(loop)});
+  };
+  body(128);
+  CHECK(fault(k) == "none");
+  CHECK(check_ranges(k).unproved.empty());
+  CHECK(uncovered(k) == "none");
+  body(64);
+  CHECK(uncovered(k) != "none");
+  body(256);
+  CHECK(uncovered(k) != "none");
+}
+
 TEST_CASE("a numeral below 1 stands still", "[coverage]") {
   Kernel k;
   k.name = "scalar";
