@@ -88,6 +88,27 @@ TEST_CASE("where 32 bits are no cheaper, addresses are 64-bit", "[index_width]")
   CHECK(p.kernels[0].index_bits == 64);
 }
 
+TEST_CASE("a gathered coordinate counts as in range, and only as a coordinate", "[index_width]") {
+  for (bool shifted : {false, true}) {
+    Sample sample;
+    Kernel k = sample.kernel(1);
+    ValueStore& s = k.values;
+    VarId id = s.add_var({"id", Type::i64, {}, {}}), extra = s.add_var({"e", Type::f32, {}, {}});
+    ValueId zero = s.integer(0), place = s.convert(Type::index, s.variable(id));
+    if (shifted) place = s.add(place, s.integer(1));
+    ValueId wide = s.variable(id), bound = s.convert(Type::i64, k[k.params[0]].shape[1]);
+    ValueId inside = s.both(s.binary(Op::le, s.integer(0, Type::i64), wide), s.less(wide, bound));
+    k.body.push_back({Load{id, {k.params[0], {zero, zero, zero}}, {}, {}}});
+    k.body.push_back(
+        {Load{extra, {k.params[0], {zero, place, zero}}, inside, s.real(0, Type::f32)}});
+    Program p = sample.program({std::move(k)}, 1000);
+    index_width(p, {}, {});
+    // Data plus one has no bound: 64 bits.
+    REQUIRE(p.kernels.size() == 1);
+    CHECK(p.kernels[0].index_bits == (shifted ? 64 : 32));
+  }
+}
+
 TEST_CASE("bounds are evaluated without overflow", "[index_width]") {
   ValueStore host;
   ValueId a = host.variable({"A", Type::i64, 0, greatest}),
