@@ -1,6 +1,7 @@
 #include "print/kernel_printer.h"
 #include "base/check.h"
 #include "print/expressions.h"
+#include "print/kernel_facts.h"
 #include <algorithm>
 
 namespace tang::print {
@@ -8,41 +9,7 @@ namespace tang::print {
 using namespace kernel;
 using enum Precedence;
 
-void for_each_value(const Stmt& stmt, const std::function<void(ValueId)>& visit) {
-  auto one = [&](ValueId id) {
-    if (id) visit(id);
-  };
-  auto ref = [&](const Ref& r) {
-    for (ValueId id : r.coordinates) one(id);
-  };
-  std::visit(Overload{[&](const For& s) { one(s.begin), one(s.end), one(s.step); },
-                      [&](const If& s) { one(s.condition); }, [&](const Let& s) { one(s.value); },
-                      [](const Allocate&) {},
-                      [&](const Load& s) { ref(s.src), one(s.predicate), one(s.otherwise); },
-                      [&](const Store& s) { ref(s.dst), one(s.value), one(s.predicate); },
-                      [&](const Copy& s) { ref(s.dst), ref(s.src), one(s.predicate); },
-                      [&](const Shfl& s) { one(s.value); }, [](const Barrier&) {},
-                      [](const Spec&) {}},
-             stmt.node);
-}
-
 namespace {
-
-/// Elements from the first to the last of a tensor of constant shape.
-int64_t span_of(const Kernel& kernel, const Tensor& tensor) {
-  int64_t last = 0, packed = 1;
-  for (size_t mode = tensor.shape.size(); mode-- > 0;) {
-    auto extent = kernel.values.as_integer(tensor.shape[mode]);
-    auto stride = tensor.stride.empty() ? std::optional(packed)
-                                        : kernel.values.as_integer(tensor.stride[mode]);
-    TANG_CHECK(extent && stride, "`{}` of kernel `{}` has no constant size", tensor.name,
-               kernel.name);
-    if (*extent == 0) return 0;
-    last += (*extent - 1) * *stride;
-    packed *= *extent;
-  }
-  return last + 1;
-}
 
 /// The storage that registers have: their machine format.
 std::string_view register_word(const Words& words, graph::ElemType type) {
@@ -65,7 +32,6 @@ private:
   std::string head();
   void declare_coordinates();
   void declare_shared();
-  std::vector<ValueId> live_roots() const;
   void count_uses();
   void body(const Body& statements);
   void block(const Body& statements);
@@ -122,42 +88,8 @@ std::optional<std::string> Printer::run() {
   return comment + first + " {\n" + out_.take() + "}\n";
 }
 
-/// What statements that have an effect need, and the definitions they need in turn.
-std::vector<ValueId> Printer::live_roots() const {
-  std::vector<ValueId> roots;
-  std::vector<std::vector<ValueId>> definitions(kernel_.values.vars().size());
-  for_each_stmt(kernel_.body, [&](const Stmt& stmt) {
-    auto var = std::visit(
-        [](const auto& s) {
-          using S = std::decay_t<decltype(s)>;
-          if constexpr (std::is_same_v<S, Let> || std::is_same_v<S, Load> ||
-                        std::is_same_v<S, Shfl>)
-            return s.var;
-          return VarId{};
-        },
-        stmt.node);
-    for_each_value(stmt, [&](ValueId id) { (var ? definitions[var.value] : roots).push_back(id); });
-  });
-  std::vector<bool> seen(kernel_.values.size());
-  std::vector<ValueId> stack = roots;
-  while (!stack.empty()) {
-    ValueId id = stack.back();
-    stack.pop_back();
-    if (seen[id.value]) continue;
-    seen[id.value] = true;
-    const Value& value = kernel_.values[id];
-    for (ValueId operand : value.operands) stack.push_back(operand);
-    if (value.form != Form::variable) continue;
-    for (ValueId root : definitions[value.ref]) {
-      roots.push_back(root);
-      stack.push_back(root);
-    }
-  }
-  return roots;
-}
-
 void Printer::count_uses() {
-  std::vector<ValueId> roots = live_roots();
+  std::vector<ValueId> roots = live_roots(kernel_);
   values_.count(roots);
   tensor_read_.assign(kernel_.tensors.size(), false);
   tensor_used_.assign(kernel_.tensors.size(), false);
@@ -220,7 +152,7 @@ void Printer::declare_shared() {
     std::string& name = tensor_names_[allocate->tensor.value];
     if (!name.empty() || !tensor_used_[allocate->tensor.value]) return;
     name = names_.add(tensor.name);
-    int64_t size = span_of(kernel_, tensor);
+    int64_t size = element_span(kernel_, tensor);
     if (graph::is_packed(tensor.type)) size = (size + 1) / 2;
     out_.line("{}{} {}[{}];", dialect_.words.shared_head.text(),
               dialect_.storages[tensor.type].type.text(), name, std::max<int64_t>(size, 1));
@@ -304,7 +236,7 @@ void Printer::print(const Allocate& allocate) {
   TensorId id = allocate.tensor;
   const Tensor& tensor = kernel_[id];
   if (tensor.memory == Memory::shared || !tensor_used_[id.value]) return;
-  int64_t size = tensor_sizes_[id.value] = span_of(kernel_, tensor);
+  int64_t size = tensor_sizes_[id.value] = element_span(kernel_, tensor);
   std::string name = tensor_names_[id.value] = names_.add(tensor.name);
   std::string_view type = register_word(dialect_.words, tensor.type);
   if (size == 1)

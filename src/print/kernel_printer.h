@@ -18,7 +18,4 @@ struct KernelTask {
 std::optional<std::string> print_kernel(const KernelTask& task, const Dialect& dialect,
                                         std::set<std::string>& helpers, Sink& sink);
 
-/// Every value that a statement itself holds (not those of nested bodies).
-void for_each_value(const kernel::Stmt& stmt, const std::function<void(kernel::ValueId)>& visit);
-
 } // namespace tang::print

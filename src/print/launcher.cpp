@@ -279,8 +279,17 @@ void Launcher::dispatch(Function& f, const Dispatch& dispatch) {
   f.out.raw("// " + comment_text(dispatch.name));
   // What conditions share is named before the chain opens.
   std::vector<std::string> conditions;
-  for (const Variant& v : dispatch.variants)
-    conditions.push_back(v.condition ? f.values.text(v.condition) : "");
+  for (const Variant& v : dispatch.variants) {
+    size_t mark = f.out.text().size();
+    std::string text = v.condition ? f.values.text(v.condition) : "";
+    if (text.find("&overflow") != text.npos) {
+      std::string name = f.names.add("fits");
+      f.out.line("const bool {} = {};", name, text);
+      text = name;
+    }
+    check_overflow(f, mark, "TG_E_DIM");
+    conditions.push_back(text);
+  }
   std::string open = "{";
   for (size_t i = 0; i < dispatch.variants.size(); ++i) {
     const Variant& v = dispatch.variants[i];
@@ -295,6 +304,10 @@ void Launcher::dispatch(Function& f, const Dispatch& dispatch) {
     variant(f, v);
     f.values.pop();
     f.out.dedent();
+  }
+  if (dispatch.variants.back().condition) {
+    f.out.raw("} else {");
+    f.out.raw("  return TG_E_UNSUPPORTED;");
   }
   f.out.raw("}");
 }
@@ -367,7 +380,10 @@ void Launcher::variant(Function& f, const Variant& variant) {
   }
   if (ValueId blocks = blocks_of(variant)) {
     launch.grid = f.names.add("blocks");
-    f.out.line("const int64_t {} = {};", launch.grid, f.values.text(blocks));
+    std::string count = f.values.text(blocks);
+    f.out.line("const int64_t {} = {};", launch.grid, count);
+    if (program_.max_blocks > 0 && values_.range(blocks).hi > program_.max_blocks)
+      f.out.line("if ({} > {}) return TG_E_UNSUPPORTED;", launch.grid, program_.max_blocks);
   }
   check_overflow(f, mark, "TG_E_DIM");
   dialect_.sentences.launch(f.out, launch);

@@ -69,9 +69,8 @@ TEST_CASE("the header is C and C++", "[print][launcher]") {
   std::vector<std::string> targets{"c"};
   Folder folder;
   folder.write("t.h", print::print_header(b.program, b.graph, targets, options()));
-  folder.write(
-      "a.c",
-      "#include \"t.h\"\n#include \"t.h\"\nint main(void) { return t_run(0, 0, 0, 0, 0) == TG_OK; }\n");
+  folder.write("a.c", "#include \"t.h\"\n#include \"t.h\"\nint main(void) { return t_run(0, 0, 0, "
+                      "0, 0) == TG_OK; }\n");
   folder.write("a.cpp", folder.read("a.c"));
   for (const char* command : {"gcc -std=c11 -Wall -Wextra -Werror -pedantic -c a.c",
                               "clang -std=c11 -Weverything -Wno-padded -Werror -c a.c",
@@ -201,6 +200,33 @@ TEST_CASE("the first variant whose condition holds is run", "[print][launcher]")
     auto result = execute_c(b, {size}, {bytes_of(in), bytes_of(in)});
     if (!result.empty()) CHECK(numbers_of<float>(result[1])[0] == static_cast<float>(add));
   }
+}
+
+TEST_CASE("sizes that no variant fits are refused", "[print][launcher]") {
+  Built b;
+  ValueId n = b.dim("n", 0, 1000);
+  BufferId x = b.argument("x", ElemType::f32, n, false),
+           y = b.argument("y", ElemType::f32, n, true);
+  b.launch(add_kernel("short", 3), {x, y}, {n});
+  auto& variant = std::get<Dispatch>(b.program.steps[0].node).variants[0];
+  variant.condition = b.host().less(n, b.host().integer(5, Type::i64));
+  check_c(b, R"(
+int main(void) {
+  float x[8] = {0}, y[8];
+  t_dims dims = {4};
+  t_args args = {x, y};
+  printf("%d", t_run(&args, &dims, NULL, 0, NULL) == TG_OK);
+  dims.n = 5;
+  printf(" %d", t_run(&args, &dims, NULL, 0, NULL) == TG_E_UNSUPPORTED);
+  return 0;
+}
+)",
+          "1 1");
+  b.program.max_blocks = 7;
+  variant.blocks = {n};
+  print::PrintOptions o = options("sm_80");
+  CHECK(source_of(b, "cuda", o).find("if (blocks > 7) return TG_E_UNSUPPORTED;") !=
+        std::string::npos);
 }
 
 TEST_CASE("sizes beyond 64 bits are a dim error", "[print][launcher]") {

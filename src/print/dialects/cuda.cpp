@@ -138,7 +138,6 @@ std::string shuffle(std::string_view value, int mask) {
 }
 
 void launch(TextWriter& out, const Launch& launch) {
-  out.line("if ({0} > 2147483647) return TG_E_DIM;", launch.grid);
   out.line("if ({} > 0) {{", launch.grid);
   std::string config = launch.names->add("config");
   out.line("  cudaLaunchConfig_t {} = {{}};", config);

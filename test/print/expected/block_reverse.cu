@@ -94,7 +94,6 @@ tg_status t_sm_80_run(const t_args *args, const t_dims *dims, void *workspace, s
   // y
   {
     const int64_t blocks = n / 64;
-    if (blocks > 2147483647) return TG_E_DIM;
     if (blocks > 0) {
       cudaLaunchConfig_t config = {};
       config.gridDim = dim3((unsigned)blocks);

@@ -1,0 +1,74 @@
+#include "print/kernel_facts.h"
+#include "base/check.h"
+
+namespace tang::print {
+
+using namespace kernel;
+
+void for_each_value(const Stmt& stmt, const std::function<void(ValueId)>& visit) {
+  auto one = [&](ValueId id) {
+    if (id) visit(id);
+  };
+  auto ref = [&](const Ref& r) {
+    for (ValueId id : r.coordinates) one(id);
+  };
+  std::visit(Overload{[&](const For& s) { one(s.begin), one(s.end), one(s.step); },
+                      [&](const If& s) { one(s.condition); }, [&](const Let& s) { one(s.value); },
+                      [](const Allocate&) {},
+                      [&](const Load& s) { ref(s.src), one(s.predicate), one(s.otherwise); },
+                      [&](const Store& s) { ref(s.dst), one(s.value), one(s.predicate); },
+                      [&](const Copy& s) { ref(s.dst), ref(s.src), one(s.predicate); },
+                      [&](const Shfl& s) { one(s.value); }, [](const Barrier&) {},
+                      [](const Spec&) {}},
+             stmt.node);
+}
+
+std::vector<ValueId> live_roots(const Kernel& kernel) {
+  std::vector<ValueId> roots;
+  std::vector<std::vector<ValueId>> definitions(kernel.values.vars().size());
+  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
+    auto var = std::visit(
+        [](const auto& s) {
+          using S = std::decay_t<decltype(s)>;
+          if constexpr (std::is_same_v<S, Let> || std::is_same_v<S, Load> ||
+                        std::is_same_v<S, Shfl>)
+            return s.var;
+          return VarId{};
+        },
+        stmt.node);
+    for_each_value(stmt, [&](ValueId id) { (var ? definitions[var.value] : roots).push_back(id); });
+  });
+  std::vector<bool> seen(kernel.values.size());
+  std::vector<ValueId> stack = roots;
+  while (!stack.empty()) {
+    ValueId id = stack.back();
+    stack.pop_back();
+    if (seen[id.value]) continue;
+    seen[id.value] = true;
+    const Value& value = kernel.values[id];
+    for (ValueId operand : value.operands) stack.push_back(operand);
+    if (value.form != Form::variable) continue;
+    for (ValueId root : definitions[value.ref]) {
+      roots.push_back(root);
+      stack.push_back(root);
+    }
+  }
+  return roots;
+}
+
+int64_t element_span(const Kernel& kernel, const Tensor& tensor) {
+  int64_t last = 0, packed = 1;
+  for (size_t mode = tensor.shape.size(); mode-- > 0;) {
+    auto extent = kernel.values.as_integer(tensor.shape[mode]);
+    auto stride = tensor.stride.empty() ? std::optional(packed)
+                                        : kernel.values.as_integer(tensor.stride[mode]);
+    TANG_CHECK(extent && stride, "`{}` of kernel `{}` has no constant size", tensor.name,
+               kernel.name);
+    if (*extent == 0) return 0;
+    last += (*extent - 1) * *stride;
+    packed *= *extent;
+  }
+  return last + 1;
+}
+
+} // namespace tang::print
