@@ -133,6 +133,88 @@ void compile_cuda(const Built& built, const std::string& flags) {
   CHECK(status == 0);
 }
 
+namespace {
+
+/// Copies the fields to the device, captures the launcher into a graph, runs it, copies them back.
+/// Exits with 4 without a device.
+std::string device_main(const Built& built, const std::vector<int64_t>& dims,
+                        const std::vector<Bytes>& fields) {
+  print::PublicNames names = print::public_names(built.program, built.graph);
+  std::string text = "#include \"t.h\"\n#include <cuda_runtime.h>\n#include <stdio.h>\n"
+                     "#include <vector>\n"
+                     "#define OK(call) if ((call) != cudaSuccess) return printf(#call), 9\n"
+                     "static std::vector<char> slurp(const char *name, size_t size) {\n"
+                     "  std::vector<char> data(size + 1);\n"
+                     "  FILE *file = fopen(name, \"rb\");\n"
+                     "  if (!file || fread(data.data(), 1, size, file) != size) throw 1;\n"
+                     "  fclose(file);\n  return data;\n}\nint main() {\n"
+                     "  int count = 0;\n"
+                     "  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) return 4;\n"
+                     "  t_dims dims = {";
+  for (int64_t dim : dims) text += fmt::format("{}, ", dim);
+  text += "};\n  t_args args;\n";
+  for (size_t i = 0; i < fields.size(); ++i)
+    text += fmt::format("  std::vector<char> f{0} = slurp(\"{0}.bin\", {1});\n  void *d{0};\n"
+                        "  OK(cudaMalloc(&d{0}, {1} + 1));\n"
+                        "  OK(cudaMemcpy(d{0}, f{0}.data(), {1}, cudaMemcpyHostToDevice));\n"
+                        "  args.{2} = d{0};\n",
+                        i, fields[i].size(), names.buffers[names.fields[i].value]);
+  text += "  size_t bytes = t_sm_90_workspace_bytes(&dims);\n  void *workspace;\n"
+          "  OK(cudaMalloc(&workspace, bytes + 256));\n"
+          "  OK(cudaMemset(workspace, 0xff, bytes));\n"
+          "  cudaStream_t stream;\n  OK(cudaStreamCreate(&stream));\n"
+          "  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));\n"
+          "  int status = t_run(&args, &dims, workspace, bytes, stream);\n"
+          "  if (status) printf(\"%s\", tg_status_string((tg_status)status));\n"
+          "  cudaGraph_t graph;\n  OK(cudaStreamEndCapture(stream, &graph));\n"
+          "  cudaGraphExec_t exec;\n  OK(cudaGraphInstantiate(&exec, graph, 0));\n"
+          "  OK(cudaGraphLaunch(exec, stream));\n  OK(cudaStreamSynchronize(stream));\n"
+          "  FILE *file;\n";
+  for (size_t i = 0; i < fields.size(); ++i)
+    text += fmt::format("  OK(cudaMemcpy(f{0}.data(), d{0}, {1}, cudaMemcpyDeviceToHost));\n"
+                        "  file = fopen(\"{0}.bin\", \"wb\");\n"
+                        "  fwrite(f{0}.data(), 1, {1}, file);\n  fclose(file);\n",
+                        i, fields[i].size());
+  return text + "  return status;\n}\n";
+}
+
+} // namespace
+
+std::vector<Bytes> execute_cuda(const Built& built, const std::vector<int64_t>& dims,
+                                const std::vector<Bytes>& fields) {
+  if (!have("nvcc")) {
+    WARN("nvcc not found: printed CUDA was not run");
+    return {};
+  }
+  Folder folder;
+  print::PrintOptions o = options("sm_90");
+  o.extension = ".cu";
+  std::string source = source_of(built, "cuda", o);
+  std::vector<std::string> targets{"sm_90"};
+  folder.write("t.cu", source);
+  folder.write("t.h", print::print_header(built.program, built.graph, targets, o));
+  folder.write("main.cu", device_main(built, dims, fields));
+  for (size_t i = 0; i < fields.size(); ++i)
+    folder.write(fmt::format("{}.bin", i), std::string(fields[i].begin(), fields[i].end()));
+  INFO(source);
+  int compiled = folder.run("nvcc -arch=sm_90 -Werror all-warnings t.cu main.cu -o main");
+  INFO(folder.log);
+  REQUIRE(compiled == 0);
+  int status = folder.run("./main");
+  INFO(folder.log);
+  if (WEXITSTATUS(status) == 4) {
+    WARN("no device: printed CUDA was not run");
+    return {};
+  }
+  REQUIRE(status == 0);
+  std::vector<Bytes> results;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    std::string text = folder.read(fmt::format("{}.bin", i));
+    results.emplace_back(text.begin(), text.end());
+  }
+  return results;
+}
+
 void check_golden(const std::string& name, const std::string& text) {
   std::string path = std::string(TANGC_SOURCE_DIR) + "/test/print/expected/" + name;
   if (std::getenv("TANGC_UPDATE")) {

@@ -47,6 +47,11 @@ std::vector<Bytes> execute_c(const Built& built, const std::vector<int64_t>& dim
 /// so.
 void compile_cuda(const Built& built, const std::string& options = "");
 
+/// The same as `execute_c` by nvcc on the device here, with a stream that is being captured into a
+/// graph. Empty, and says so, without nvcc or a device.
+std::vector<Bytes> execute_cuda(const Built& built, const std::vector<int64_t>& dims,
+                                const std::vector<Bytes>& fields);
+
 /// Compares with the file beside the tests, or rewrites it where TANGC_UPDATE is set.
 void check_golden(const std::string& name, const std::string& text);
 
