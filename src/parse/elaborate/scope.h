@@ -3,6 +3,7 @@
 
 namespace tang::parse {
 
+/// Restores locals, renames, conditions and frames of a body when it ends.
 class Body::Scope {
 public:
   explicit Scope(Body& body)
