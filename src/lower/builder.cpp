@@ -47,29 +47,32 @@ Builder::Builder(const graph::Graph& graph, std::string name) : graph_(graph) {
 }
 
 kernel::TensorId Builder::param(graph::TensorId id, bool written) {
-  auto [at, inserted] = params_.try_emplace(id);
-  if (inserted) {
-    const graph::Tensor& t = graph_[id];
-    kernel::Tensor tensor;
-    tensor.name = t.name, tensor.type = t.type, tensor.align = t.align;
-    for (ExprId extent : t.shape) tensor.shape.push_back(this->extent(extent));
-    auto& v = values();
-    if (t.strides.empty()) {
-      tensor.stride.resize(t.shape.size());
-      ValueId stride = v.integer(1);
-      for (size_t i = t.shape.size(); i-- > 0;) {
-        tensor.stride[i] = stride;
-        stride = v.mul(tensor.shape[i], stride);
-      }
-    } else {
-      for (ExprId stride : t.strides) tensor.stride.push_back(this->extent(stride));
-    }
-    at->second = kernel().add(std::move(tensor));
-    kernel().params.push_back(at->second);
-    built_.tensors.push_back(id);
+  kernel::TensorId param = this->param(TensorSource{id, {}});
+  if (written) kernel().tensors[param.value].written = true;
+  return param;
+}
+
+kernel::TensorId Builder::param(const TensorSource& source) {
+  for (size_t i = 0; i < built_.tensors.size(); ++i)
+    if (built_.tensors[i] == source) return kernel().params[i];
+  const graph::Tensor& t = graph_[source.tensor];
+  kernel::Tensor tensor;
+  tensor.name = t.name, tensor.type = t.type;
+  // Parts start at whole rows: where rows move as vectors, their length keeps this alignment.
+  tensor.align = t.align;
+  for (size_t i = source.places.size(); i < t.shape.size(); ++i)
+    tensor.shape.push_back(extent(t.shape[i]));
+  auto& v = values();
+  tensor.stride.resize(tensor.shape.size());
+  ValueId stride = v.integer(1);
+  for (size_t i = tensor.shape.size(); i-- > 0;) {
+    tensor.stride[i] = t.strides.empty() ? stride : extent(t.strides[source.places.size() + i]);
+    stride = v.mul(tensor.shape[i], stride);
   }
-  if (written) kernel().tensors[at->second.value].written = true;
-  return at->second;
+  kernel::TensorId param = kernel().add(std::move(tensor));
+  kernel().params.push_back(param);
+  built_.tensors.push_back(source);
+  return param;
 }
 
 ValueId Builder::dim(graph::DimId id) {

@@ -18,11 +18,19 @@ struct ScalarSource {
   friend bool operator==(const ScalarSource&, const ScalarSource&) = default;
 };
 
+/// What a tensor parameter stands for: a tensor, or its part at constant leading places (a layer of
+/// stacked weights), which becomes an offset of the binding so that equal layers share a kernel.
+struct TensorSource {
+  graph::TensorId tensor;
+  std::vector<int64_t> places;
+  friend bool operator==(const TensorSource&, const TensorSource&) = default;
+};
+
 /// A kernel together with what its parameters stand for.
 struct Built {
   kernel::Kernel kernel;
-  std::vector<graph::TensorId> tensors; ///< per Kernel::params
-  std::vector<ScalarSource> scalars;    ///< per Kernel::scalars
+  std::vector<TensorSource> tensors; ///< per Kernel::params
+  std::vector<ScalarSource> scalars; ///< per Kernel::scalars
 };
 
 class Builder {
@@ -35,6 +43,7 @@ public:
 
   // Parameters, added on first use.
   kernel::TensorId param(graph::TensorId tensor, bool written = false);
+  kernel::TensorId param(const TensorSource& source);
   ValueId dim(graph::DimId dim);
   ValueId step(graph::TensorId step);
   bool is_step(graph::TensorId tensor) const { return steps_.contains(tensor); }
@@ -105,7 +114,6 @@ private:
   const graph::Graph& graph_;
   Built built_;
   kernel::Body* body_;
-  std::unordered_map<graph::TensorId, kernel::TensorId> params_;
   std::unordered_map<graph::TensorId, int64_t> steps_;
 };
 

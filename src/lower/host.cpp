@@ -93,6 +93,19 @@ ValueId Host::elements(const graph::Tensor& tensor) {
   return v.select(empty, zero, last);
 }
 
+ValueId Host::offset(const TensorSource& source) {
+  auto& v = values();
+  const graph::Tensor& t = graph_[source.tensor];
+  ValueId offset = v.integer(0, Type::i64), stride = v.integer(1, Type::i64);
+  for (size_t i = t.shape.size(); i-- > 0;) {
+    ValueId step = t.strides.empty() ? stride : term(t.strides[i]);
+    if (i < source.places.size())
+      offset = v.add(offset, v.mul(v.integer(source.places[i], Type::i64), step));
+    stride = v.mul(stride, term(t.shape[i]));
+  }
+  return offset;
+}
+
 ValueId Host::bytes(graph::ElemType type, ValueId elements) {
   auto& v = values();
   int bits = graph::info(type).bits;

@@ -109,8 +109,8 @@ private:
   kernel::Variant launch(Built built, const plan::Variant& plan) {
     auto& v = program_.values;
     kernel::Variant variant;
-    for (TensorId id : built.tensors)
-      variant.bindings.push_back({buffer(id), v.integer(0, Type::i64)});
+    for (const TensorSource& source : built.tensors)
+      variant.bindings.push_back({buffer(source.tensor), host_.offset(source)});
     for (const ScalarSource& source : built.scalars)
       variant.scalars.push_back(host_.scalar(source));
     for (const kernel::BlockMode& mode : built.kernel.blocks)
@@ -124,8 +124,11 @@ private:
       variant.condition = v.both(variant.condition, holds);
     }
     if (variant.condition && v.as_boolean(variant.condition) == true) variant.condition = {};
-    variant.kernel = kernel::KernelId(static_cast<uint32_t>(program_.kernels.size()));
-    program_.kernels.push_back(std::move(built.kernel));
+    auto [at, fresh] =
+        known_.try_emplace(kernel::canonical_text(built.kernel),
+                           kernel::KernelId(static_cast<uint32_t>(program_.kernels.size())));
+    variant.kernel = at->second;
+    if (fresh) program_.kernels.push_back(std::move(built.kernel));
     return variant;
   }
 
@@ -206,6 +209,8 @@ private:
   std::unordered_map<TensorId, std::set<const Node*>> readers_;
   std::vector<std::pair<TensorId, int64_t>> steps_;
   std::set<std::string> names_;
+  /// Kernels by canonical text: equal layers share one.
+  std::unordered_map<std::string, kernel::KernelId> known_;
 };
 
 } // namespace

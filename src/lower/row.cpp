@@ -218,8 +218,9 @@ private:
   }
 
   kernel::Ref row_ref(const Expr& read, ValueId first) {
-    kernel::Ref src{b_.param(TensorId(read.ref)), {}};
-    for (size_t i = 0; i + 1 < read.operands.size(); ++i)
+    auto [memory, dropped] = terms_.memory_of(read);
+    kernel::Ref src{memory, {}};
+    for (size_t i = dropped; i + 1 < read.operands.size(); ++i)
       src.coordinates.push_back(b_.values().convert(Type::index, terms_.lower(read.operands[i])));
     src.coordinates.push_back(first);
     return src;

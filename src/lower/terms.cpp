@@ -337,6 +337,25 @@ ValueId Terms::operation(const Expr& e, Type type) {
   return v.binary(e.op, at(operands[0], t), at(operands[1], t));
 }
 
+TensorSource Terms::source_of(const Expr& read) const {
+  TensorSource source{graph::TensorId(read.ref), {}};
+  const graph::Tensor& t = builder_.graph()[source.tensor];
+  using Kind = graph::TensorKind;
+  if (read.guarded || graph::is_packed(t.type) || (t.kind != Kind::input && t.kind != Kind::param))
+    return source;
+  for (size_t i = 0; i + 1 < t.shape.size(); ++i) {
+    auto place = builder_.graph().exprs.as_integer(read.operands[i]);
+    if (!place) break;
+    source.places.push_back(*place);
+  }
+  return source;
+}
+
+std::pair<kernel::TensorId, size_t> Terms::memory_of(const Expr& read) {
+  TensorSource source = source_of(read);
+  return {builder_.param(source), source.places.size()};
+}
+
 ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
   graph::TensorId tensor(e.ref);
   auto& v = values();
@@ -345,10 +364,10 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
     if (auto value = override_(id)) return *value;
   const ExprStore& store = builder_.graph().exprs;
   const graph::Tensor& t = builder_.graph()[tensor];
-  kernel::TensorId param = builder_.param(tensor);
+  auto [param, dropped] = memory_of(e);
   kernel::Ref ref{param, {}};
   ValueId inside;
-  for (size_t i = 0; i < t.shape.size(); ++i) {
+  for (size_t i = dropped; i < t.shape.size(); ++i) {
     ExprId place = e.operands[i];
     ValueId value = done_.at(place);
     bool gathered = store[place].has_read && v[value].type != Type::index;
@@ -356,7 +375,7 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
       // Data is compared before it is narrowed to an address.
       Type type = gathered ? Type::i64 : Type::index;
       ValueId p = v.convert(type, value),
-              extent = v.convert(type, builder_.kernel()[param].shape[i]);
+              extent = v.convert(type, builder_.kernel()[param].shape[i - dropped]);
       auto polynomial = graph::polynomial_of(store, place);
       if (gathered || !polynomial || !prover_.nonnegative(*polynomial))
         inside = v.both(inside, v.binary(Op::le, v.integer(0, type), p));

@@ -64,12 +64,15 @@ public:
     leave(terms, indices, facts);
   }
 
+  /// The parameter that a read's memory is, and how many of its leading places that leaves out.
+  std::pair<kernel::TensorId, size_t> memory_of(const graph::Expr& read);
   /// The machine type of a term's value.
   Type type_of(ExprId id) const;
   ValueId convert(ValueId value, Type to) { return values().convert(to, value); }
 
 private:
   struct Needs;
+  TensorSource source_of(const graph::Expr& read) const;
   std::optional<ExprId> invariant_divisor(const graph::Expr& e) const;
   void leave(size_t terms, size_t indices, size_t facts);
   void emit_terms(std::span<const ExprId> roots, Needs& needs);

@@ -79,8 +79,9 @@ void emit_vectors(Terms& terms, const graph::Comprehension& node, std::vector<Va
     const Expr& read = g.exprs[id];
     const graph::Tensor& t = g[graph::TensorId(read.ref)];
     kernel::TensorId r = b.registers(t.name + "_v", register_type(t.type), {width});
-    kernel::Ref src{b.param(graph::TensorId(read.ref)), {}};
-    for (size_t i = 0; i + 1 < read.operands.size(); ++i)
+    auto [memory, dropped] = terms.memory_of(read);
+    kernel::Ref src{memory, {}};
+    for (size_t i = dropped; i + 1 < read.operands.size(); ++i)
       src.coordinates.push_back(v.convert(Type::index, terms.lower(read.operands[i])));
     src.coordinates.push_back(first);
     copy_vector(b, {r, {v.integer(0)}}, src, t.type, width, vector_bytes);
