@@ -88,6 +88,7 @@ Cost cost_of(const ExprStore& store, ExprId root) {
     };
     if (e.op == Op::read) {
       cost.reads += !places_of(e).empty();
+      cost.streams += !places_of(e).empty() && e.free.size() >= store[root].free.size();
       if (e.guarded) push(e.operands.back());
     } else {
       for (ExprId operand : e.operands) push(operand);
@@ -123,11 +124,11 @@ double typical(const Graph& graph, const Polynomial& p) {
 
 bool pays_off(const Graph& graph, const Cost& cost, const Polynomial& points,
               const Polynomial& evaluations) {
-  // A value that is written and read again moves 8 bytes or more; a device does about this many
-  // operations in that time.
-  constexpr int64_t round_trip = 32;
-  auto spent = evaluations.times(Polynomial::constant(cost.work));
-  auto saved = points.times(Polynomial::constant(int64_t{cost.work} + round_trip));
+  // A device does about this many operations in the time that four bytes move.
+  constexpr int64_t move = 16;
+  int64_t once = cost.work + move * int64_t{cost.streams};
+  auto spent = evaluations.times(Polynomial::constant(once - move));
+  auto saved = points.times(Polynomial::constant(once + move));
   auto gain = spent && saved ? saved->minus(*spent) : std::nullopt;
   if (!gain) return false;
   if (Prover(graph).nonnegative(*gain)) return true;

@@ -6,10 +6,11 @@
 namespace tang::rewrite {
 
 struct Cost {
-  uint32_t terms = 0; ///< distinct terms, index arithmetic included
-  uint32_t work = 0;  ///< operations on data
-  uint32_t reads = 0; ///< distinct reads of data, without the indices of gathers
-  bool folds = false; ///< a nested reduction: never cheap
+  uint32_t terms = 0;   ///< distinct terms, index arithmetic included
+  uint32_t work = 0;    ///< operations on data
+  uint32_t reads = 0;   ///< distinct reads of data, without the indices of gathers
+  uint32_t streams = 0; ///< those that give another element at every point: what memory feels
+  bool folds = false;   ///< a nested reduction: never cheap
 };
 
 /// Of the term under `root`; shared terms count once, as a kernel computes them once.
@@ -25,9 +26,10 @@ inline bool is_cheap(const Cost& cost) {
   return !cost.folds && cost.reads <= 1 && cost.work <= few;
 }
 
-/// True when evaluating a body `evaluations` times instead of `points` times costs no more than
-/// the write and the reads that it saves. Proved from the ranges of dims where possible; otherwise
-/// compared at typical extents.
+/// True when evaluating a body `evaluations` times, its reads included, costs no more than
+/// evaluating it `points` times, writing the values, and reading them `evaluations` times. A sum of
+/// two stored tensors with many readers is stored, else a chain of residuals would read all of its
+/// past. Proved from the ranges of dims where possible; otherwise compared at typical extents.
 bool pays_off(const graph::Graph& graph, const Cost& cost, const graph::Polynomial& points,
               const graph::Polynomial& evaluations);
 

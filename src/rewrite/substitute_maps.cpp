@@ -295,6 +295,7 @@ private:
     if (views_.empty()) return cost;
     cost.terms += view_cost_.terms, cost.work += view_cost_.work;
     cost.reads += view_cost_.reads - std::min(cost.reads, 1u);
+    cost.streams += view_cost_.streams - std::min(cost.streams, 1u);
     cost.folds |= view_cost_.folds;
     return cost;
   }
