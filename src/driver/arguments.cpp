@@ -44,15 +44,13 @@ std::string inner_name(std::string_view name) {
   return is_compiler_style(name) ? "-" + std::string(name) : std::string(name);
 }
 
-/// Compiler-style words in CLI11's spelling, up to `--`; `-MFfile` becomes two words.
+/// Compiler-style words in CLI11's spelling; `-MFfile` becomes two words.
 std::vector<std::string> to_inner(const std::vector<std::string>& words) {
   std::vector<std::string> result;
-  bool options = true;
   for (const std::string& word : words) {
-    if (word == "--") options = false;
     const OptionRow* found = nullptr;
     for (const OptionRow& row : option_rows())
-      if (options && is_compiler_style(row.names) && word.rfind(row.names, 0) == 0 &&
+      if (is_compiler_style(row.names) && word.rfind(row.names, 0) == 0 &&
           (word.size() == row.names.size() || row.takes != Takes::none))
         found = &row;
     result.push_back(found ? inner_name(found->names) : word);
@@ -186,6 +184,9 @@ std::optional<Arguments> parse_arguments(const std::vector<std::string>& words, 
   app.allow_extras();
   app.add_option("operands", out.operands);
   add_rows(app, out.verb, out);
+  auto mark = std::find(rest.begin(), rest.end(), "--");
+  std::vector<std::string> behind_mark(mark == rest.end() ? mark : mark + 1, rest.end());
+  rest.erase(mark, rest.end());
   rest = to_inner(rest);
   std::reverse(rest.begin(), rest.end()); // CLI11 takes them from the back
   try {
@@ -194,6 +195,7 @@ std::optional<Arguments> parse_arguments(const std::vector<std::string>& words, 
     sink.report(Kind::command_line, {}, "{}", error.what());
     return std::nullopt;
   }
+  out.operands.insert(out.operands.end(), behind_mark.begin(), behind_mark.end());
   for (const std::string& word : app.remaining()) report_extra(word, out.verb, sink);
   if (!sink.ok() || !check_words(out, sink)) return std::nullopt;
   return out;

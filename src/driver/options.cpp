@@ -1,4 +1,5 @@
 #include "driver/options.h"
+#include "driver/outputs.h"
 #include "targets/find.h"
 #include <algorithm>
 #include <charconv>
@@ -167,8 +168,8 @@ void read_emit(const Arguments& arguments, CompileOptions& out, Sink& sink) {
 
 /// Options that this version knows and refuses.
 void refuse_later_options(const Arguments& arguments, const CompileOptions& options, Sink& sink) {
-  for (OptionId id : {OptionId::specialize, OptionId::tune, OptionId::embed, OptionId::error_budget,
-                      OptionId::allow_tf32})
+  for (OptionId id : {OptionId::specialize, OptionId::schedule, OptionId::tune, OptionId::embed,
+                      OptionId::error_budget, OptionId::allow_tf32})
     if (arguments.has(id))
       sink.report(Kind::not_in_this_version, {}, "`{}` is not part of this version",
                   row_of(id).name());
@@ -197,6 +198,12 @@ void read_dependencies(const Arguments& arguments, CompileOptions& out, Sink& si
   dependencies.only = arguments.has(OptionId::deps_only);
   dependencies.phony = arguments.has(OptionId::deps_phony);
   dependencies.file = arguments.last(OptionId::deps_file);
+  dependencies.targets = arguments.all(OptionId::deps_target);
+  for (const std::string& name : arguments.all(OptionId::deps_quoted)) {
+    auto escaped = make_name(name);
+    if (!escaped) sink.report(Kind::command_line, {}, "a depfile cannot hold the name `{}`", name);
+    dependencies.targets.push_back(escaped.value_or(""));
+  }
   bool refines = arguments.has(OptionId::deps_file) || arguments.has(OptionId::deps_target) ||
                  arguments.has(OptionId::deps_quoted) || dependencies.phony;
   if (refines && !dependencies.beside && !dependencies.only)

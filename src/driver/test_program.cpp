@@ -66,6 +66,7 @@ double tolerance(const graph::Tensor& tensor) {
 struct Field {
   std::string name;
   TensorId given, wanted;
+  size_t input = 0, output = 0; ///< their positions
 };
 
 std::vector<Field> fields_of(const TargetResult& result) {
@@ -74,11 +75,13 @@ std::vector<Field> fields_of(const TargetResult& result) {
   for (kernel::BufferId id : names.fields) {
     TensorId tensor = result.program.buffers[id.value].tensor;
     Field field{names.buffers[id.value], {}, {}};
-    for (TensorId in : result.graph.inputs)
-      if (in == tensor) field.given = in;
-    for (TensorId out : result.graph.outputs)
+    for (size_t i = 0; i < result.graph.inputs.size(); ++i)
+      if (result.graph.inputs[i] == tensor) field.given = tensor, field.input = i;
+    for (size_t i = 0; i < result.graph.outputs.size(); ++i) {
+      TensorId out = result.graph.outputs[i];
       if (out == tensor || (result.graph[out].over && result.graph[out].over == tensor))
-        field.wanted = out;
+        field.wanted = out, field.output = i;
+    }
     fields.push_back(std::move(field));
   }
   return fields;
@@ -117,12 +120,12 @@ private:
     std::string text;
     if (field.given) {
       std::vector<uint8_t> bytes =
-          stored_bytes(result_.graph, field.given, vectors_.inputs.at(field.given), vectors_.dims);
+          stored_bytes(result_.graph, field.given, vectors_.inputs[field.input], vectors_.dims);
       text += table("unsigned char", fmt::format("given_{}", i), static_cast<int64_t>(bytes.size()),
                     [&](int64_t n) { return fmt::format("{}", bytes[static_cast<size_t>(n)]); });
     }
     if (!field.wanted) return text;
-    const Array& array = vectors_.outputs.at(field.wanted);
+    const Array& array = vectors_.outputs[field.output];
     std::string name = fmt::format("wanted_{}", i);
     if (array.scalar == graph::Scalar::real)
       return text + table("double", name, array.size(), [&](int64_t n) {
@@ -171,7 +174,7 @@ private:
 
   std::string check_field(const Field& field, size_t i) {
     const graph::Tensor& tensor = result_.graph[field.wanted];
-    const Array& array = vectors_.outputs.at(field.wanted);
+    const Array& array = vectors_.outputs[field.output];
     bool real = array.scalar == graph::Scalar::real;
     std::string reader = fmt::format("tg_test_{}", graph::info(tensor.type).name);
     std::string check = real ? "tg_test_reals" : "tg_test_integers";
@@ -212,15 +215,17 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, uint64_t
   };
   for (TensorId id : graph.outputs)
     if (!shape_of(id)) return std::nullopt;
+  interpret::Values inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     TensorId id = graph.inputs[i];
     auto shape = shape_of(id);
     if (!shape) return std::nullopt;
-    vectors.inputs[id] = interpret::random_array(graph[id], *shape, seed, i);
+    inputs[id] = interpret::random_array(graph[id], *shape, seed, i);
+    vectors.inputs.push_back(inputs[id]);
   }
-  auto outputs = interpret::evaluate(graph, vectors.inputs, vectors.dims, {}, sink);
+  auto outputs = interpret::evaluate(graph, inputs, vectors.dims, {}, sink);
   if (!outputs) return std::nullopt;
-  vectors.outputs = std::move(*outputs);
+  for (TensorId id : graph.outputs) vectors.outputs.push_back(std::move(outputs->at(id)));
   return vectors;
 }
 

@@ -5,10 +5,11 @@
 
 namespace tang::driver {
 
-/// Data for one call and what must come out.
+/// Data for one call and what must come out, in the order of the graph's inputs and outputs, which
+/// no law changes.
 struct TestVectors {
   std::vector<int64_t> dims;
-  interpret::Values inputs, outputs;
+  std::vector<interpret::Array> inputs, outputs;
 };
 
 /// Random inputs at small values of the dims that are left for run time, and the interpreter's

@@ -52,7 +52,7 @@ class Buffer:
         raw = np.full(size + GUARD + 64, 0xC3, np.uint8)
         start = -raw.ctypes.data % 64
         self.raw, self.bytes, self.guard = raw, raw[start:start + size], raw[start + size:start + size + GUARD]
-        self.bytes[:] = fill
+        self.bytes[:] = np.frombuffer(fill, np.uint8) if isinstance(fill, bytes) else fill
         self.pointer = ctypes.c_void_p(raw.ctypes.data + start)
 
     def check(self, name):
@@ -76,11 +76,16 @@ class Library:
 
     def fields(self, text, kind):
         body = re.search(r"typedef struct \{([^}]*)\}\s*" + f"{self.prefix}_{kind};", text).group(1)
-        body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+        body = re.sub(r"/\*.*?\*/|//[^\n]*", "", body, flags=re.S)
         names = []
         for declaration in body.split(";"):
             names += re.findall(r"(\w+)\s*(?=,|$)", declaration.strip())
         return names
+
+    @staticmethod
+    def name_of(field, known):
+        """The name that a field stands for: keywords and standard macros gain `_`."""
+        return field if field in known else field[:-1] if field[-1] == "_" and field[:-1] in known else None
 
     def call(self, inputs, outputs, over, dims):
         buffers = {n: Buffer(len(data), data) for n, data in inputs.items()}
@@ -89,12 +94,15 @@ class Library:
                 buffers[name] = buffers[over[name]]
             else:
                 buffers[name] = Buffer(size, 0xFF)
-        missing = [f for f in self.args if f not in buffers]
+        missing = [f for f in self.args if self.name_of(f, buffers) is None]
+        missing += [f for f in self.dims if dims and self.name_of(f, dims) is None]
         if missing:
-            raise Failure(f"fields {missing} of the arguments have no data")
-        arguments = (ctypes.c_void_p * max(1, len(self.args)))(*[buffers[f].pointer for f in self.args])
-        sizes = (ctypes.c_int64 * max(1, len(self.dims)))(*[dims.get(d, 0) for d in self.dims])
+            raise Failure(f"fields {missing} have no data")
+        arguments = (ctypes.c_void_p * max(1, len(self.args)))(*[buffers[self.name_of(f, buffers)].pointer for f in self.args])
+        sizes = (ctypes.c_int64 * max(1, len(self.dims)))(*[dims.get(self.name_of(d, dims), 0) for d in self.dims])
         need = self.workspace(sizes)
+        if need > 1 << 34:
+            raise Failure(f"the workspace would have {need} bytes")
         workspace = Buffer(need, 0xFF)
         status = self.run(arguments, sizes, workspace.pointer if need else None, ctypes.c_size_t(need), None)
         if status != 0:
@@ -145,22 +153,22 @@ class Case:
         call([compiler, *FLAGS, "-o", shared, folder / f"{stem}.c.c", "-lm"], compiler)
         return Library(folder / f"{stem}.h", "c", shared)
 
-    def compare(self, library, interpreted, what):
+    def compare(self, library, interpreted, what, dims):
         inputs = {n: encode(t.format, np.asarray(t.value)) for n, t in self.inputs.items()}
         sizes = {n: size_of(t.format, np.shape(t.value)) for n, t in self.outputs.items()}
-        first = library.call(inputs, sizes, self.over, self.case["dims"])
+        first = library.call(inputs, sizes, self.over, dims)
         for name, expected in self.outputs.items():
             got = decode(expected.format, first[name], np.shape(expected.value))
             check(expected, got, f"{what}, {name}")
             check(Output(expected.format, interpreted[name], expected.chosen), got,
                   f"{what}, {name}, against the interpreter")
-        again = library.call(inputs, sizes, self.over, self.case["dims"])
+        again = library.call(inputs, sizes, self.over, dims)
         if again != first:
             raise Failure(f"{what}: a second run gave other bits")
 
 
-def run_case(task):
-    case, tangc, compilers = task
+def run_case(case, tangc, compilers):
+    """Everything about one case; what failed, one line each."""
     failures = []
     with tempfile.TemporaryDirectory(prefix="tangc-sample-") as temporary:
         one = Case(case, tangc, pathlib.Path(temporary))
@@ -177,10 +185,19 @@ def run_case(task):
             try:
                 one.generate("c", [level, *(one.bindings if bound else [])], folder)
                 for compiler in compilers[:1] if bound else compilers:
-                    one.compare(one.build(compiler, folder), interpreted, f"{what} {compiler}")
+                    one.compare(one.build(compiler, folder), interpreted, f"{what} {compiler}",
+                                {} if bound else case["dims"])
             except (Failure, subprocess.TimeoutExpired, OSError, AttributeError) as fault:
                 failures.append(f"{case['name']} {what}: {fault}")
-    return case["name"], failures
+    return failures
+
+
+def run_alone(name, tangc):
+    """A case in a process of its own, so that a crash of generated code is a failure like any other."""
+    done = subprocess.run([sys.executable, __file__, "--tangc", tangc, "--alone", name], capture_output=True, text=True)
+    if done.returncode in (0, 1) and done.stdout.startswith("["):
+        return name, json.loads(done.stdout)
+    return name, [f"{name}: stopped with {done.returncode}: {done.stderr.strip()[-1500:]}"]
 
 
 def main():
@@ -188,6 +205,7 @@ def main():
     parser.add_argument("--tangc", required=True)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--failures", help="also write the failures to this file")
+    parser.add_argument("--alone", action="store_true", help="one case in this process; prints its failures as JSON")
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
     known = expect.cases()
@@ -198,15 +216,20 @@ def main():
     if not compilers:
         print("skipped: neither gcc nor clang is installed")
         return 77
-    tasks = [(known[n], str(pathlib.Path(arguments.tangc).resolve()), compilers)
-             for n in arguments.cases or known]
-    failures = []
-    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
-        for name, found in pool.map(run_case, tasks):
+    tangc = str(pathlib.Path(arguments.tangc).resolve())
+    if arguments.alone:
+        failures = run_case(known[arguments.cases[0]], tangc, compilers)
+        print(json.dumps(failures))
+        return 1 if failures else 0
+    names = arguments.cases or list(known)
+    failures, failed = [], 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for name, found in pool.map(lambda n: run_alone(n, tangc), names):
             print(f"{'FAIL' if found else 'ok'} {name}", flush=True)
             failures += found
+            failed += bool(found)
     print("\n".join(failures))
-    print(f"{len(tasks)} cases, {len({f.split(':')[0].split(' ')[0] for f in failures})} failed, with {', '.join(compilers)}")
+    print(f"{len(names)} cases, {failed} failed, with {', '.join(compilers)}")
     if arguments.failures:
         pathlib.Path(arguments.failures).write_text("".join(f + "\n" for f in failures))
     return 1 if failures else 0

@@ -1,0 +1,227 @@
+"""Every option does what it says, and what does not fit is refused with exit 2."""
+import json
+import re
+import unittest
+
+from support import ROOT, CliTest, main
+
+
+class Usage(CliTest):
+    def test_nothing_asked(self):
+        result = self.tangc(code=2)
+        self.assertEqual(result.out, "")
+        self.assertTrue(result.err.startswith("usage: tangc"))
+
+    def test_help_and_version(self):
+        self.assertIn("--target", self.tangc("--help").out)
+        self.assertRegex(self.tangc("--version").out, r"^tangc \d+\.\d+\.\d+\n$")
+        for verb in "check", "fmt", "run", "verify", "targets", "explain", "report":
+            text = self.tangc(verb, "--help").out
+            self.assertTrue(text.startswith(f"usage: tangc {verb}"), verb)
+        self.assertNotIn("--emulate", self.tangc("check", "--help").out)
+        self.assertIn("example: tangc ", self.tangc("run", "--help").out)
+
+    def test_no_line_of_help_is_long(self):
+        for verb in [], ["run"]:
+            for line in self.tangc(*verb, "--help").out.splitlines():
+                self.assertLessEqual(len(line), 118, line)
+
+    def test_unknown_option_names_the_near_one(self):
+        result = self.tangc("relu.tg", "-t", "c", "--emti=source", code=2)
+        self.assertIn("unknown option `--emti`", result.err)
+        self.assertIn("did you mean `--emit`", result.err)
+
+    def test_option_of_another_verb(self):
+        self.assertIn("not an option of `tangc check`", self.tangc("check", "relu.tg", "--emulate", code=2).err)
+
+    def test_operands(self):
+        self.tangc("-t", "c", code=2)
+        self.tangc("relu.tg", "relu.tg", "-t", "c", code=2)
+        self.tangc("check", code=2)
+        self.tangc("explain", code=2)
+
+    def test_later_verbs(self):
+        for verb in "tune", "import", "layout":
+            self.assertIn("not part of this version", self.tangc(verb, "x", code=2).err)
+
+    def test_later_options(self):
+        for word in ("--specialize=S=1", "--tune=f", "--schedule=f", "--embed=c-array", "--error-budget=1e-3", "-O3", "--allow-tf32",
+                     "--emit=html"):
+            self.assertIn("not part of this version", self.tangc("relu.tg", "-t", "c", word, code=2).err, word)
+
+    def test_bad_values(self):
+        for word in "-O7", "--color=red", "--precision=low", "-j0", "-jx", "--max-errors=-1", "--emit=nothing", \
+                    "--split=file", "--index-bits=16", "--checks=some", "--prefix=", "-Wno-such", "-Werror=no-such", \
+                    "--dump=nowhere", "--diagnostics-format=xml", "--time-report=xml":
+            self.tangc("relu.tg", "-t", "c", word, code=2)
+        self.assertEqual(self.names(), ["relu.tg"])
+
+
+class Targets(CliTest):
+    def test_none(self):
+        self.assertIn("no target is given", self.tangc("relu.tg", code=2).err)
+
+    def test_twice(self):
+        for words in (["-t", "c,c"], ["-t", "c", "-t", "c"], ["-t", "sm_80:a100-40gb,sm_80"]):
+            self.assertIn("named twice", self.tangc("relu.tg", *words, code=2).err)
+
+    def test_unknown_and_not_printable(self):
+        self.assertIn("did you mean `sm_90`", self.tangc("relu.tg", "-t", "sm_90q", code=2).err)
+        self.assertIn("cannot write code", self.tangc("relu.tg", "-t", "wgsl", code=2).err)
+
+
+class Dims(CliTest):
+    def test_bound(self):
+        self.tangc("relu.tg", "-t", "c", "-DM=3", "-D", "N=5")
+        self.assertNotIn("int64_t M", (self.dir / "relu.h").read_text())
+
+    def test_refused(self):
+        for words in (["-D", "Q=1"], ["-D", "M=65"], ["-D", "M=x"], ["-D", "M"], ["--dim", "M=1..65"], ["--dim", "M=2"],
+                      ["--dim", "M=5..2"], ["-D", "M=1", "-D", "M=2"], ["-D", "M=9223372036854775808"]):
+            self.tangc("relu.tg", "-t", "c", *words, code=2)
+        self.assertEqual(self.names(), ["relu.tg"])
+
+    def test_narrowed(self):
+        self.tangc("relu.tg", "-t", "c", "--dim", "M=4..16/4")
+        self.tangc("check", "relu.tg", "--dim", "M=4..16/4")
+
+
+class Words(CliTest):
+    def test_response_files(self):
+        self.file("args", "relu.tg  --target 'c'\n-d \"out dir\" @more")
+        self.file("more", "--prefix=net")
+        self.tangc("@args")
+        self.assertIn("net_c_run", (self.dir / "out dir" / "relu.h").read_text())
+
+    def test_response_file_faults(self):
+        self.assertIn("cannot read `none`", self.tangc("@none", code=4).err)
+        self.file("loop", "@loop")
+        self.tangc("@loop", code=2)
+
+    def test_double_dash(self):
+        self.file("-odd.tg", (self.dir / "relu.tg").read_text())
+        self.tangc("-t", "c", "--", "-odd.tg")
+        self.assertIn("-odd.c.c", self.names())
+        self.file("@odd.tg", (self.dir / "relu.tg").read_text())
+        self.tangc("-t", "c", "--", "@odd.tg")
+
+    def test_standard_streams(self):
+        result = self.tangc("-", "-t", "c", "-o", "-", stdin=(self.dir / "relu.tg").read_text())
+        self.assertIn("relu_rows_c_run", result.out)
+        self.assertEqual(self.names(), ["relu.tg"])
+
+
+class Diagnostics(CliTest):
+    BAD = "tg 1\ngraph bad\ninput x : f32[4]\ny[i] = z[i]\nw[i] = x[i + 9]\noutput y : f32[4]\n"
+
+    def setUp(self):
+        super().setUp()
+        self.file("bad.tg", self.BAD)
+        self.file("warn.tg", "tg 1\ngraph w\ninput x : f32[4]\ninput u : f32[4]\ny[i] = x[i]\noutput y : f32[4]\n")
+
+    def test_gcc(self):
+        err = self.tangc("check", "bad.tg", code=1).err
+        self.assertRegex(err, r"(?m)^bad\.tg:4:8: error: .*`z`.* \[E0301\]$")
+        self.assertRegex(err, r"(?m)^ *\| *\^")
+
+    def test_msvc(self):
+        self.assertRegex(self.tangc("check", "bad.tg", "--diagnostics-format=msvc", code=1).err,
+                         r"(?m)^bad\.tg\(4,8\): error E0301: ")
+
+    def test_json(self):
+        lines = self.tangc("check", "bad.tg", "--diagnostics-format=json", code=1).err.splitlines()
+        first = json.loads(lines[0])
+        self.assertEqual((first["file"], first["line"], first["column"], first["severity"], first["code"]),
+                         ("bad.tg", 4, 8, "error", "E0301"))
+        for line in lines:
+            self.assertEqual(set(json.loads(line)) >= {"file", "line", "column", "severity", "message"}, True)
+
+    def test_sarif(self):
+        log = json.loads(self.tangc("check", "bad.tg", "--diagnostics-format=sarif", code=1).err)
+        self.assertEqual(log["version"], "2.1.0")
+        result = log["runs"][0]["results"][0]
+        self.assertEqual(result["ruleId"], "E0301")
+        self.assertEqual(result["locations"][0]["physicalLocation"]["region"]["startLine"], 4)
+        fine = json.loads(self.tangc("check", "relu.tg", "--diagnostics-format=sarif").err)
+        self.assertEqual(fine["runs"][0]["results"], [])
+
+    def test_bad_command_line_in_the_format_asked_for(self):
+        line = self.tangc("relu.tg", "--diagnostics-format=json", code=2).err.splitlines()[0]
+        self.assertEqual(json.loads(line)["severity"], "error")
+
+    def test_color(self):
+        self.assertNotIn("\x1b", self.tangc("check", "bad.tg", code=1).err)
+        self.assertIn("\x1b", self.tangc("check", "bad.tg", "--color=always", code=1).err)
+        self.assertNotIn("\x1b", self.tangc("check", "bad.tg", "--color=auto", code=1, env={"NO_COLOR": "1"}).err)
+        self.assertIn("\x1b", self.tangc("check", "bad.tg", "--color=always", code=1, env={"NO_COLOR": "1"}).err)
+
+    def test_max_errors(self):
+        text = "tg 1\ngraph bad\n" + "".join(f"y{i}[i] = q{i}[i]\n" for i in range(30))
+        self.file("many.tg", text)
+        self.assertEqual(self.tangc("check", "many.tg", code=1).err.count("error:"), 20)
+        self.assertEqual(self.tangc("check", "many.tg", "--max-errors=3", code=1).err.count("error:"), 3)
+        self.assertEqual(self.tangc("check", "many.tg", "--max-errors=0", code=1).err.count("error:"), 30)
+
+    def test_warnings(self):
+        self.assertIn("warning:", self.tangc("check", "warn.tg").err)
+        for quiet in "-w", "-Wno-unused-input":
+            self.assertEqual(self.tangc("check", "warn.tg", quiet).err, "")
+        for strict in "-Werror", "-Werror=unused-input":
+            self.assertIn("error:", self.tangc("check", "warn.tg", strict, code=1).err)
+        self.tangc("check", "warn.tg", "-Werror=unused-index")
+        self.assertIn("did you mean `unused-input`", self.tangc("check", "warn.tg", "-Wno-unused-inpt", code=2).err)
+
+    def test_warnings_as_errors_write_nothing(self):
+        self.tangc("warn.tg", "-t", "c", "-Werror", code=1)
+        self.assertNotIn("warn.c.c", self.names())
+
+
+class Traces(CliTest):
+    def test_verbose(self):
+        err = self.tangc("relu.tg", "-t", "c", "-v").err
+        for stage in "parse", "schedule (c)", "lower (c)", "print (c)", "write":
+            self.assertRegex(err, rf"(?m)^tangc: {re.escape(stage)}: .*ms$")
+
+    def test_time_report(self):
+        self.assertRegex(self.tangc("relu.tg", "-t", "c", "--time-report").err, r"ms +total\n$")
+        report = json.loads(self.tangc("relu.tg", "-t", "c", "--time-report=json").err)
+        self.assertEqual(report["stages"][0]["stage"], "parse")
+        self.assertEqual(sum(s["us"] for s in report["stages"]), report["total_us"])
+
+    def test_dump(self):
+        err = self.tangc("relu.tg", "-t", "c", "--dump=parse,lower").err
+        self.assertIn("# after parse\ntg 1\n", err)
+        self.assertIn("# after lower (c)\n", err)
+        self.assertNotIn("# after schedule", err)
+
+    def test_dump_dir(self):
+        self.tangc("relu.tg", "-t", "c", "--dump-dir=dumps", "-d", "out")
+        names = self.names("dumps")
+        self.assertEqual(names[0], "00-parse.tg")
+        self.assertTrue(any(n.endswith("-schedule.c.yaml") for n in names), names)
+        self.assertTrue(any(n.endswith("-lower.c.spec") for n in names), names)
+        self.tangc("check", "dumps/00-parse.tg")
+
+    def test_dumps_read_back_in(self):
+        self.tangc("relu.tg", "-t", "c", "--dump-dir=dumps", "-d", "out")
+        for name in self.names("dumps"):
+            if name.endswith(".tg"):
+                self.tangc("check", f"dumps/{name}")
+
+
+class Generated(CliTest):
+    def test_checked_in_copies_are_current(self):
+        for what, path in {"man": "grammar/tangc.1", "bash": "grammar/completions/tangc.bash",
+                           "zsh": "grammar/completions/_tangc", "fish": "grammar/completions/tangc.fish"}.items():
+            with self.subTest(what):
+                self.assertEqual((ROOT / path).read_text(), self.tangc(f"--generate={what}").out,
+                                 f"run `tangc --generate={what} > {path}`")
+
+    def test_every_option_is_in_the_man_page(self):
+        page = self.tangc("--generate=man").out.replace("\\-", "-")
+        for name in re.findall(r"^  (-[^\s=\[]+)", self.tangc("--help").out, re.M):
+            self.assertIn(name.rstrip(","), page)
+
+
+if __name__ == "__main__":
+    main()

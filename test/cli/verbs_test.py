@@ -1,0 +1,198 @@
+"""check, fmt, run, verify, targets, explain, report: what they print, and their exit codes."""
+import ast
+import json
+import os
+import shutil
+import struct
+import unittest
+
+from support import CliTest, main
+
+
+def npy(path, shape, values, kind="<f4"):
+    """Writes a version 1.0 .npy file."""
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    form = {"<f4": "f", "<f8": "d", "<i8": "q", "<i4": "i"}[kind]
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+                     struct.pack(f"<{len(values)}{form}", *values))
+
+
+def read_npy(path):
+    data = path.read_bytes()
+    size = struct.unpack("<H", data[8:10])[0]
+    header = ast.literal_eval(data[10:10 + size].decode())
+    form = {"<f4": ("f", 4), "<f8": ("d", 8), "<i8": ("q", 8), "|b1": ("?", 1)}[header["descr"]]
+    body = data[10 + size:]
+    return header["shape"], list(struct.unpack(f"<{len(body) // form[1]}{form[0]}", body)), header["descr"]
+
+
+class Check(CliTest):
+    def test_lists_dims_and_writes_nothing(self):
+        self.assertEqual(self.tangc("check", "relu.tg").out, "dim M in 1..64\ndim N in 1..64\n")
+        self.assertEqual(self.tangc("check", "-q", "relu.tg").out, "")
+        self.assertEqual(self.names(), ["relu.tg"])
+
+    def test_monoid_laws(self):
+        self.file("m.tg", "tg 1\ngraph m\nmonoid minus(s = 0) (a, b) -> (a.s - b.s)\ninput x : f32[8]\n"
+                          "y = minus[k](x[k])\noutput y : f32\n")
+        self.assertRegex(self.tangc("check", "m.tg", code=1).err, r"E055[01]")
+
+    def test_standard_input(self):
+        self.tangc("check", "-", stdin="tg 1\nnonsense\n", code=1)
+
+
+class Format(CliTest):
+    def test_in_place_and_checked(self):
+        self.file("f.tg", "tg 1\ngraph   f # note\ninput x:f32[4]\ny[i]=x[i]+1\noutput y:f32[4]\n")
+        self.assertIn("not in canonical form", self.tangc("fmt", "--check", "f.tg", code=3).err)
+        self.tangc("fmt", "f.tg")
+        self.tangc("fmt", "--check", "f.tg")
+        text = (self.dir / "f.tg").read_text()
+        self.assertIn("# note", text)
+        self.assertIn("y[i] = x[i] + 1", text)
+        self.assertEqual(self.tangc("fmt", "-", stdin=text).out, text)
+
+    def test_bad_files_stay(self):
+        self.file("f.tg", "tg 1\ny = = 2\n")
+        self.tangc("fmt", "f.tg", code=1)
+        self.assertEqual((self.dir / "f.tg").read_text(), "tg 1\ny = = 2\n")
+
+
+class Run(CliTest):
+    def test_values(self):
+        npy(self.dir / "x.npy", (2, 3), [-1, 2, -3, 4, float("nan"), 0.5])
+        out = self.tangc("run", "relu.tg", "--input", "x=x.npy", "-o", "out").out
+        self.assertTrue(out.startswith("y : f32[2, 3]"), out)
+        shape, values, kind = read_npy(self.dir / "out/y.npy")
+        self.assertEqual((shape, kind, values[:4], values[5]), ((2, 3), "<f4", [0, 2, 0, 4], 0.5))
+        self.assertNotEqual(values[4], values[4])
+
+    def test_dims(self):
+        self.assertIn("dim `M` has no value", self.tangc("run", "relu.tg", "--random", "1", code=2).err)
+        self.tangc("run", "relu.tg", "--random", "1", "-D", "M=2", "-D", "N=2")
+        npy(self.dir / "x.npy", (65, 1), [0] * 65)
+        self.tangc("run", "relu.tg", "--input", "x=x.npy", code=2)
+
+    def test_faults_of_data(self):
+        npy(self.dir / "x.npy", (6,), range(6))
+        self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "x=x.npy", code=1)
+        self.tangc("run", "relu.tg", "-DM=2", "-DN=3", code=1)
+        self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "x=none.npy", code=4)
+        self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "z=x.npy", code=2)
+        self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "x", code=2)
+        self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--random", "-1", code=2)
+
+    def test_overflow(self):
+        self.file("o.tg", "tg 1\ngraph o\ninput a : i64[2]\ny = sum[i] a[i]\noutput y : i64\n")
+        npy(self.dir / "a.npy", (2,), [2**63 - 1, 1], "<i8")
+        self.assertIn("E0905", self.tangc("run", "o.tg", "--input", "a=a.npy", code=1).err)
+
+    def test_rounding(self):
+        self.file("r.tg", "tg 1\ngraph r\ninput x : f64[1]\ny[i] = x[i] + 0.1\noutput y : f16[1]\n")
+        npy(self.dir / "x.npy", (1,), [1.0], "<f8")
+        self.tangc("run", "r.tg", "--input", "x=x.npy", "-o", "a")
+        self.tangc("run", "r.tg", "--input", "x=x.npy", "-o", "b", "--f64")
+        self.assertEqual(read_npy(self.dir / "a/y.npy")[1], [struct.unpack("<e", struct.pack("<e", 1.1))[0]])
+        self.assertEqual(read_npy(self.dir / "b/y.npy")[1:], ([1.1], "<f8"))
+
+    def test_safetensors(self):
+        data = struct.pack("<4f", 1, -2, 3, -4)
+        header = json.dumps({"ext.x": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}).encode()
+        (self.dir / "m.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
+        self.file("s.tg", (self.dir / "relu.tg").read_text().replace("input x", 'input x "ext.x"'))
+        for words in (["--input", "x=m.safetensors"], ["--input", "ext.x=m.safetensors"], ["--input", "m.safetensors"]):
+            self.tangc("run", "s.tg", *words, "-o", "out", "-q")
+            self.assertEqual(read_npy(self.dir / "out/y.npy")[1], [1, 0, 3, 0])
+
+    def test_random_is_stated(self):
+        words = ["run", "relu.tg", "-D", "M=4", "-D", "N=4", "-o"]
+        self.tangc(*words, "a", "--random", "7")
+        self.tangc(*words, "b", "--random", "7")
+        self.tangc(*words, "c", "--random", "8")
+        a, b, c = ((self.dir / d / "y.npy").read_bytes() for d in "abc")
+        self.assertEqual(a, b)
+        self.assertNotEqual(a, c)
+
+
+class Verify(CliTest):
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_c(self):
+        self.assertIn("all outputs equal", self.tangc("verify", "relu.tg", "-t", "c").out)
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_names_what_differs(self):
+        """A compiler that turns every maximum into a wrong one stands for a fault."""
+        self.file("badcc", "#!/bin/sh\nsed -i 's/= c ? 0.0f/= c ? 1.0f/; s/? 0.0f :/? 1.0f :/' kernels.c\nexec cc \"$@\"\n").chmod(0o755)
+        err = self.tangc("verify", "relu.tg", "-t", "c", f"--compiler={self.dir}/badcc", code=3).err
+        self.assertRegex(err, r"y: \d+ of \d+ elements differ, first element")
+
+    def test_without_tools(self):
+        err = self.tangc("verify", "relu.tg", "-t", "c", "--compiler=/none/cc", code=4).err
+        self.assertIn("/none/cc", err)
+        self.tangc("verify", "relu.tg", "-t", "c", code=4, env={"PATH": "/none"})
+
+    def test_that_does_not_build(self):
+        self.file("badcc", "#!/bin/sh\necho broken; exit 1\n").chmod(0o755)
+        self.assertIn("broken", self.tangc("verify", "relu.tg", "-t", "c", f"--compiler={self.dir}/badcc", code=3).err)
+
+
+class TestPrograms(CliTest):
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc")
+    def test_self_checking(self):
+        import subprocess
+        self.tangc("relu.tg", "-t", "c", "--emit=source,header,test")
+        build = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "relu.c.c", "relu.c.test.c", "-lm", "-o", "t"]
+        subprocess.run(build, cwd=self.dir, check=True)
+        self.assertEqual(subprocess.run(["./t"], cwd=self.dir).returncode, 0)
+        source = (self.dir / "relu.c.c").read_text().replace("? 0.0f", "? 2.0f")
+        self.file("relu.c.c", source)
+        subprocess.run(build, cwd=self.dir, check=True)
+        self.assertEqual(subprocess.run(["./t"], cwd=self.dir, capture_output=True).returncode, 1)
+
+
+class Tables(CliTest):
+    def test_targets(self):
+        text = self.tangc("targets").out
+        for name in "sm_80", "c+avx2", "h200", "wgsl":
+            self.assertIn(name, text)
+        self.assertIn("max_threads_per_block", self.tangc("targets", "sm_80").out)
+        figures = json.loads(self.tangc("targets", "sm_90a:h200", "--json").out)["sm_90a:h200"]
+        self.assertEqual(figures["limits"]["warp_size"]["value"], 32)
+        self.assertTrue(figures["roofs"]["dram_bytes_per_s.hard"]["source"])
+        self.assertIn("c", json.loads(self.tangc("targets", "--json").out))
+        self.tangc("targets", "sm_1", code=2)
+
+    def test_explain(self):
+        self.assertTrue(self.tangc("explain", "E0301").out.startswith("E0301 unknown_name (error)\n"))
+        self.assertIn("-Wunused-input", self.tangc("explain", "unused-input").out)
+        self.tangc("explain", "E9999", code=2)
+
+
+class Reports(CliTest):
+    REPORT = {"schema": "tangc.sol/1", "input": {"file": "a.tg"}, "target": {"name": "c", "device": "generic-x86"},
+              "totals": {"kernels": 1, "floor_us": 2.5, "compulsory_bytes": 100},
+              "kernels": [{"name": "y", "floor": {"us": 2.5, "bound_by": "dram"}, "flops_math": {"value": 7}}]}
+
+    def test_text_and_difference(self):
+        self.file("a.sol.json", json.dumps(self.REPORT))
+        text = self.tangc("report", "a.sol.json").out
+        for part in "a.tg for c (generic-x86)", "compulsory_bytes", "dram":
+            self.assertIn(part, text)
+        self.assertEqual(self.tangc("report", "a.sol.json", "a.sol.json").out, "no difference\n")
+        other = json.loads(json.dumps(self.REPORT))
+        other["totals"]["floor_us"] = 5
+        self.file("b.sol.json", json.dumps(other))
+        self.assertIn("+100.0 %", self.tangc("report", "a.sol.json", "b.sol.json").out)
+
+    def test_faults(self):
+        self.file("a.json", "{")
+        self.file("b.json", '{"schema": "other"}')
+        for name in "a.json", "b.json":
+            self.tangc("report", name, code=1)
+        self.tangc("report", "none.json", code=4)
+        self.tangc("report", "a.json", "--require-sol=0.9", code=2)
+
+
+if __name__ == "__main__":
+    main()
