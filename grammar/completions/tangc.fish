@@ -46,6 +46,7 @@ complete -c tangc -n '__fish_seen_subcommand_from verify' -l compiler -r -d 'the
 complete -c tangc -n '__fish_seen_subcommand_from fmt' -l check -d 'change nothing; exit 3 where a file is not in canonical form'
 complete -c tangc -n '__fish_seen_subcommand_from targets' -l json -d 'write JSON'
 complete -c tangc -n '__fish_seen_subcommand_from report' -l measured -r -d 'measured times, `kernel,us[,runs,clock]` a line'
+complete -c tangc -n '__fish_seen_subcommand_from report' -s o -r -d 'write the report with its measurements here as JSON'
 complete -c tangc -n '__fish_seen_subcommand_from report' -l require-sol -r -d 'exit 3 where a measured time exceeds its floor by more than 1/R, or beats it'
 complete -c tangc -n 'not __fish_seen_subcommand_from check fmt run verify targets explain report; or __fish_seen_subcommand_from check; or __fish_seen_subcommand_from run; or __fish_seen_subcommand_from verify' -s W -r -d '`-W<name>`, `-Wno-<name>`: warnings on and off; `-Werror`, `-Werror=<name>`: as errors'
 complete -c tangc -n 'not __fish_seen_subcommand_from check fmt run verify targets explain report; or __fish_seen_subcommand_from check; or __fish_seen_subcommand_from run; or __fish_seen_subcommand_from verify' -s w -d 'no warnings'

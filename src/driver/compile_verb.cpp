@@ -4,6 +4,7 @@
 #include "driver/test_program.h"
 #include "driver/verbs.h"
 #include "graph/text.h"
+#include "report/report.h"
 
 namespace tang::driver {
 
@@ -32,6 +33,7 @@ std::string cmake_text(const Input& input, const CompileOptions& options,
 }
 
 struct Everything {
+  const Session& session;
   const Input& input;
   const CompileOptions& options;
   const std::vector<OutputFile>& files;
@@ -39,6 +41,28 @@ struct Everything {
   const std::vector<TargetResult>& results;
   const std::optional<TestVectors>& vectors;
 };
+
+std::string report_of(const Everything& all, size_t target) {
+  const TargetResult& result = all.results[target];
+  report::ReportInput in{TANGC_VERSION,
+                         {"--target=" + result.target->name},
+                         all.input.name,
+                         all.input.sha256,
+                         all.session.sources,
+                         all.input.graph,
+                         result.graph,
+                         result.plan,
+                         result.program,
+                         all.options.targets[target],
+                         result.source.symbols,
+                         {},
+                         all.options.native_operands,
+                         false};
+  in.options.insert(in.options.end(), all.options.canonical.begin(), all.options.canonical.end());
+  for (const parse::DimBinding& dim : all.session.common.dims)
+    if (dim.lo == dim.hi) in.dims.push_back({dim.name, dim.lo});
+  return report::report_json(in);
+}
 
 std::string text_of(const OutputFile& file, const Everything& all) {
   switch (file.kind) {
@@ -52,7 +76,7 @@ std::string text_of(const OutputFile& file, const Everything& all) {
   case Emit::cmake: return cmake_text(all.input, all.options, all.files);
   case Emit::test:
     return test_program_text(all.input, all.results[file.target], all.options, *all.vectors);
-  case Emit::report:
+  case Emit::report: return report_of(all, file.target);
   case Emit::html:
   case Emit::launcher: break;
   }
@@ -127,7 +151,7 @@ void compile_file(Session& session) {
       session.stages.done("interpret", "test vectors");
     }
     std::string rewritten = options->emits(Emit::graph) ? graph::to_text(graph) : "";
-    texts = texts_of({*input, *options, files, rewritten, *results, vectors});
+    texts = texts_of({session, *input, *options, files, rewritten, *results, vectors});
   }
   if (!depfile.empty()) print_rule(session, *input, *options, outputs, depfile, texts);
   if (session.sink.ok() && write_files(texts, options->write_if_changed, session.sink))

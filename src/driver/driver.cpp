@@ -19,6 +19,7 @@ Exit exit_of(const Diagnostic& d) {
   // About an option when it has no place, about the program when it has one.
   case Kind::target_cannot: return d.span ? Exit::input : Exit::command_line;
   case Kind::not_canonical:
+  case Kind::gate_failed:
   case Kind::kernels_differ: return Exit::gate;
   // An include is part of the input.
   case Kind::cannot_read: return d.span ? Exit::input : Exit::files;

@@ -52,7 +52,8 @@ struct CompileOptions {
   print::Checks checks = print::Checks::cheap;
   legalize::IndexBits index_bits = legalize::IndexBits::automatic;
   bool split = false, fast_math = false;
-  std::string canonical; ///< the options that the output depends on, for its head comment
+  std::vector<std::string> canonical; ///< the options that the output depends on
+  bool native_operands = true;        ///< `--precision=native`
 
   std::vector<Emit> emit; ///< without repeats, in the order of the enumeration
   std::string output;     ///< -o

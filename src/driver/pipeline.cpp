@@ -196,7 +196,7 @@ print::PrintOptions print_options(const Input& input, const CompileOptions& opti
   print::PrintOptions out;
   out.version = TANGC_VERSION;
   out.target = target.name;
-  out.options = options.canonical;
+  out.options = fmt::format("{}", fmt::join(options.canonical, " "));
   out.input_name = input.name;
   out.input_sha256 = input.sha256;
   out.prefix = options.prefix.empty() ? input.graph.name : options.prefix;

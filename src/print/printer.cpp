@@ -137,6 +137,7 @@ std::optional<SourceText> print_source(const Program& program, const graph::Grap
                 section(prelude(dialect.preludes, helpers, dialect.words.helper_head.text()) +
                         prelude(host_prelude, host_helpers, "static inline")) +
                 section(tables) + section(kernels) + section(run);
+  source.symbols = std::move(launcher.kernel_symbols);
   return source;
 }
 

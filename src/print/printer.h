@@ -34,6 +34,7 @@ struct SourceFileText {
 struct SourceText {
   std::string text;
   std::vector<SourceFileText> kernels; ///< with `split`
+  std::vector<std::string> symbols;    ///< what each kernel of the program is called
 };
 
 /// One self-contained source file: declarations, the helpers it uses, constant tables, kernels, and

@@ -6,7 +6,7 @@ import shutil
 import struct
 import unittest
 
-from support import CliTest, main
+from support import RELU, CliTest, main
 
 
 def npy(path, shape, values, kind="<f4"):
@@ -170,20 +170,31 @@ class Tables(CliTest):
 
 
 class Reports(CliTest):
-    REPORT = {"schema": "tangc.sol/1", "input": {"file": "a.tg"}, "target": {"name": "c", "device": "generic-x86"},
-              "totals": {"kernels": 1, "floor_us": 2.5, "compulsory_bytes": 100},
-              "kernels": [{"name": "y", "floor": {"us": 2.5, "bound_by": "dram"}, "flops_math": {"value": 7}}]}
+    def setUp(self):
+        super().setUp()
+        self.file("relu.tg", RELU.replace("1..64", "1..65536"))  # beyond the caches, so that the warm floor is one
+        self.tangc("relu.tg", "-t", "c", "-D", "M=16384", "-D", "N=16384")
+        self.report = json.loads((self.dir / "relu.c.sol.json").read_text())
+        self.kernel = self.report["kernels"][0]
+
+    def test_schema_and_manifest(self):
+        self.assertEqual(self.report["schema"], "tangc.sol/1")
+        self.assertIn(self.kernel["name"], (self.dir / "relu.c.c").read_text())
+        self.assertEqual(self.report["tool"]["options"][:2], ["--target=c", "-O2"])
 
     def test_text_and_difference(self):
-        self.file("a.sol.json", json.dumps(self.REPORT))
-        text = self.tangc("report", "a.sol.json").out
-        for part in "a.tg for c (generic-x86)", "compulsory_bytes", "dram":
-            self.assertIn(part, text)
-        self.assertEqual(self.tangc("report", "a.sol.json", "a.sol.json").out, "no difference\n")
-        other = json.loads(json.dumps(self.REPORT))
-        other["totals"]["floor_us"] = 5
-        self.file("b.sol.json", json.dumps(other))
-        self.assertIn("+100.0 %", self.tangc("report", "a.sol.json", "b.sol.json").out)
+        self.assertIn(self.kernel["name"], self.tangc("report", "relu.c.sol.json").out)
+        self.tangc("relu.tg", "-t", "c", "-D", "M=32", "-D", "N=64", "-d", "half")
+        self.tangc("report", "relu.c.sol.json", "half/relu.c.sol.json")
+
+    def test_measured(self):
+        floor = self.kernel["floor"]["us"]
+        self.file("slow.csv", f"kernel,us\n{self.kernel['name']},{floor * 100}\n")
+        self.file("fast.csv", f"{self.kernel['name']},1e-9\n")
+        self.tangc("report", "relu.c.sol.json", "--measured", "slow.csv", "-o", "m.sol.json")
+        self.assertIsNotNone(json.loads((self.dir / "m.sol.json").read_text())["kernels"][0]["measured"])
+        self.tangc("report", "relu.c.sol.json", "--measured", "slow.csv", "--require-sol=0.5", code=3)
+        self.tangc("report", "relu.c.sol.json", "--measured", "fast.csv", code=3)
 
     def test_faults(self):
         self.file("a.json", "{")
@@ -191,7 +202,10 @@ class Reports(CliTest):
         for name in "a.json", "b.json":
             self.tangc("report", name, code=1)
         self.tangc("report", "none.json", code=4)
-        self.tangc("report", "a.json", "--require-sol=0.9", code=2)
+        for words in ["--require-sol=0.9"], ["-o", "x"]:
+            self.tangc("report", "relu.c.sol.json", *words, code=2)
+        for part in "0", "2", "x":
+            self.tangc("report", "relu.c.sol.json", "--measured", "t.csv", f"--require-sol={part}", code=2)
 
 
 if __name__ == "__main__":
