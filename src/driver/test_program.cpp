@@ -16,11 +16,11 @@ using graph::ElemType;
 using graph::TensorId;
 using interpret::Array;
 
-constexpr int64_t most_elements = 1 << 18;
+constexpr int64_t most_elements = 1 << 20;
 
 /// A value that is no power of two, and small, where the range allows it.
 int64_t small_value(const graph::Dim& dim, size_t position) {
-  int64_t wanted = 5 + static_cast<int64_t>(position % 3), step = std::max<int64_t>(dim.step, 1);
+  int64_t wanted = 3 + static_cast<int64_t>(position % 3), step = std::max<int64_t>(dim.step, 1);
   int64_t value = std::max(dim.lo, std::min(dim.hi, wanted));
   value = (value + step - 1) / step * step;
   return value > dim.hi ? dim.hi / step * step : value;

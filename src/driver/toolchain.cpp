@@ -22,7 +22,7 @@ struct Toolchain {
 const Toolchain* toolchain_of(const targets::Target& target) {
   static const Toolchain rows[] = {
       {".c", {"cc", "gcc", "clang"}, {"-std=c11", "-O2"}, {"-lm"}},
-      {".cu", {"nvcc", "/usr/local/cuda/bin/nvcc"}, {"-std=c++17", "-O2"}, {}},
+      {".cu", {"nvcc"}, {"-std=c++17", "-O2"}, {}},
   };
   for (const Toolchain& row : rows)
     if (row.extension == target.extension) return &row;
