@@ -94,7 +94,9 @@ private:
     for (TensorId tensor : read) {
       auto writer = writer_.find(tensor);
       bool own = writer != writer_.end() && writer->second == k;
-      if (!own && !is_step(tensor)) add(tensor);
+      if (own || is_step(tensor)) continue;
+      kernel.reading.push_back(tensor);
+      add(tensor);
     }
     for (TensorId tensor : kernel.leaving) add(tensor);
   }

@@ -10,8 +10,9 @@ namespace tang::bound {
 struct KernelBound {
   const plan::KernelPlan* plan = nullptr;
   std::vector<const graph::Node*> nodes;
-  ExprId launches; ///< 1, or the product of the recurrences' steps around it
-  std::vector<graph::TensorId> leaving;
+  ExprId launches;                      ///< 1, or the product of the recurrences' steps around it
+  std::vector<graph::TensorId> reading; ///< from outside, ascending
+  std::vector<graph::TensorId> leaving; ///< read by others, or outputs
   Traffic traffic;
   Operations operations;
   std::vector<Contraction> contractions;

@@ -105,6 +105,7 @@ private:
       if (!seen.insert(id).second) continue;
       const Expr& e = s_[id];
       if (e.op == Op::acc) return true;
+      if (e.op == Op::select) stack.push_back(e.operands[0]);
       if (e.op == Op::select || e.op == Op::logical_and || e.op == Op::logical_or ||
           e.op == Op::read)
         continue;

@@ -1,6 +1,6 @@
 #include "bound/formulas.h"
 #include "base/checked.h"
-#include "graph/text.h"
+#include "graph/text_terms.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -55,6 +55,10 @@ std::optional<int64_t> value_of(const ExprStore& store, ExprId root,
   return values.at(root);
 }
 
+Formulas::Formulas(const Graph& graph)
+    : graph_(graph), dims_(graph_), names_(std::make_unique<Names>(graph_)) {}
+Formulas::~Formulas() = default;
+
 ExprId Formulas::sum(ExprId a, ExprId b) {
   return canonical(store(), store().binary(Op::add, a, b));
 }
@@ -96,7 +100,8 @@ ExprId Formulas::bytes(ElemType type, ExprId elements) {
 
 std::string Formulas::text(ExprId id) const {
   auto polynomial = polynomial_of(store(), id);
-  if (!polynomial) return to_text(graph_, id);
+  TermPrinter printer(graph_, *names_);
+  if (!polynomial) return printer.print(id);
   std::string text;
   auto append = [&](const Polynomial::Monomial& monomial, int64_t coefficient) {
     bool negative = coefficient < 0;
@@ -105,7 +110,8 @@ std::string Formulas::text(ExprId id) const {
     auto magnitude = negative ? -static_cast<uint64_t>(coefficient) : uint64_t(coefficient);
     std::string product;
     if (magnitude != 1 || monomial.empty()) product = fmt::format("{}", magnitude);
-    for (ExprId atom : monomial) product += (product.empty() ? "" : "*") + to_text(graph_, atom);
+    for (ExprId atom : monomial)
+      product += (product.empty() ? "" : "*") + printer.print(atom, Level::product);
     text += product;
   };
   for (const auto& [monomial, coefficient] : polynomial->terms())

@@ -1,6 +1,11 @@
 #pragma once
 // Integer formulas over the dims of one graph: how bounds are counted before dims have values.
 #include "graph/prover.h"
+#include <memory>
+
+namespace tang::graph {
+struct Names;
+}
 
 namespace tang::bound {
 
@@ -14,7 +19,8 @@ std::optional<int64_t> value_of(const graph::ExprStore& store, ExprId id,
 /// ids.
 class Formulas {
 public:
-  explicit Formulas(const graph::Graph& graph) : graph_(graph), dims_(graph_) {}
+  explicit Formulas(const graph::Graph& graph);
+  ~Formulas();
   Formulas(const Formulas&) = delete;
   Formulas& operator=(const Formulas&) = delete;
 
@@ -40,6 +46,7 @@ public:
   /// Bytes of `elements` elements; packed ones share a byte.
   ExprId bytes(graph::ElemType type, ExprId elements);
 
+  /// `2*M*K + 4*N`
   std::string text(ExprId id) const;
   std::optional<int64_t> value(ExprId id, std::span<const int64_t> dims) const {
     return value_of(store(), id, dims);
@@ -48,6 +55,7 @@ public:
 private:
   graph::Graph graph_;
   graph::Prover dims_;
+  std::unique_ptr<const graph::Names> names_; ///< what dims are called
 };
 
 } // namespace tang::bound

@@ -1,0 +1,294 @@
+// One kernel of the report.
+#include "base/check.h"
+#include "report/json.h"
+#include <algorithm>
+#include <set>
+
+namespace tang::report {
+using bound::Formulas;
+using bound::KernelBound;
+using graph::Comprehension;
+using graph::TensorId;
+
+namespace {
+
+class KernelWriter {
+public:
+  KernelWriter(const ReportInput& input, const bound::Analysis& analysis, const KernelEntry& entry,
+               std::span<const int64_t> dims)
+      : input_(input), analysis_(analysis), entry_(entry), bound_(*entry.bound), dims_(dims),
+        f_(*analysis.formulas), graph_(f_.graph()) {
+    for (const graph::Node* node : bound_.nodes)
+      if (const auto* c = std::get_if<Comprehension>(&node->definition)) nodes_.push_back(c);
+  }
+
+  Json run() {
+    Json out;
+    out["name"] = entry_.name;
+    out["loc"] = loc();
+    out["covers"] = covers();
+    out["derivation"] = derivation();
+    out["launches"] = quantity(bound_.launches);
+    out["space"] = space();
+    out["flops_math"] = quantity(bound_.operations.flops);
+    out["special_math"] = quantity(bound_.operations.special);
+    out["integer_math"] = quantity(bound_.operations.integer);
+    out["traffic"] = {
+        {"per_tensor", per_tensor()}, {"levels", Json::array()}, {"curve", Json::array()}};
+    out["certificate"] = {
+        {"kind", "compulsory"}, {"applies", true}, {"conditions", bound_.traffic.reasons}};
+    out["floor"] = floor();
+    out["estimate"] = {{"us", nullptr}, {"kind", "model"}};
+    out["schedule"] = schedule();
+    out["resources"] = resources();
+    out["access"] = access();
+    out["precision"] = precision();
+    out["error"] = error();
+    out["measured"] = nullptr;
+    out["not_modelled"] = not_modelled();
+    return out;
+  }
+
+private:
+  Json quantity(graph::ExprId id) {
+    return {{"formula", f_.text(id)}, {"value", amount(f_.value(id, dims_))}};
+  }
+  const std::string& name_of(TensorId id) const { return graph_[id].name; }
+
+  /// The equation behind an output: an output line is a definition of its own, over one of the same
+  /// name.
+  Span equation_of(TensorId output) const {
+    const graph::Graph& written = input_.elaborated;
+    for (const graph::Node& node : written.nodes)
+      for (TensorId id : graph::defines_of(node))
+        if (written[id].name == name_of(output)) return node.span;
+    return {};
+  }
+  Json loc() {
+    for (const graph::Node* node : bound_.nodes) {
+      Span span = node->span;
+      for (TensorId id : graph::defines_of(*node))
+        if (graph_[id].kind == graph::TensorKind::output)
+          if (Span equation = equation_of(id)) span = equation;
+      if (!span) continue;
+      const SourceFile& file = input_.sources.file(span.file);
+      LineColumn at = input_.sources.position(span.file, span.begin);
+      return {{"file", file.path.substr(file.path.find_last_of('/') + 1)},
+              {"line", at.line},
+              {"col", at.column}};
+    }
+    return nullptr;
+  }
+  Json covers() {
+    Json names = Json::array();
+    for (const Comprehension* node : nodes_)
+      for (const graph::Result& result : node->results) names.push_back(name_of(result.tensor));
+    return names;
+  }
+  Json derivation() {
+    Json sentences = Json::array();
+    for (const graph::Node* node : bound_.nodes)
+      for (const std::string& sentence : node->derivation) sentences.push_back(sentence);
+    return sentences;
+  }
+  Json space() {
+    Json points = Json::object(), reduce = Json::object();
+    auto add = [&](Json& to, const graph::Axis& axis) {
+      std::string name = axis.name.empty() ? fmt::format("i{}", axis.index.value) : axis.name;
+      if (!to.contains(name)) to[name] = f_.text(axis.extent);
+    };
+    for (const Comprehension* node : nodes_) {
+      for (const graph::Axis& axis : node->points) add(points, axis);
+      if (node->reduction)
+        for (const graph::Axis& axis : node->reduction->axes) add(reduce, axis);
+    }
+    return {{"points", points}, {"reduce", reduce}};
+  }
+
+  Json tensor_entry(TensorId id, bool written) {
+    const bound::TensorTraffic* least = nullptr;
+    for (const auto& entry : bound_.traffic.tensors)
+      if (entry.tensor == id && entry.written == written) least = &entry;
+    graph::ExprId whole = bytes_of(id);
+    return {{"tensor", name_of(id)},
+            {"dir", written ? "w" : "r"},
+            {"format", std::string(graph::info(graph_[id].type).name)},
+            {"compulsory", least ? amount(f_.value(least->bytes, dims_)) : Json(0)},
+            {"formula", least ? f_.text(least->bytes) : "0"},
+            {"whole", amount(f_.value(whole, dims_))},
+            {"scheduled", nullptr}};
+  }
+  graph::ExprId bytes_of(TensorId id) {
+    return analysis_.formulas->bytes(graph_[id].type, bound::elements_of(*analysis_.formulas, id));
+  }
+  Json per_tensor() {
+    Json out = Json::array();
+    for (TensorId id : bound_.reading) out.push_back(tensor_entry(id, false));
+    for (TensorId id : bound_.leaving) out.push_back(tensor_entry(id, true));
+    return out;
+  }
+
+  Json floor() {
+    bound::Floor floor = floor_of(analysis_, bound_, dims_, *input_.target.device);
+    Json terms = Json::array();
+    for (const bound::Term& term : floor.terms)
+      terms.push_back({{"name", term.name},
+                       {"us", microseconds(term.ps)},
+                       {"kind", term.kind == bound::TermKind::certified ? "certified" : "assumed"},
+                       {"source", term.source}});
+    return {{"us", microseconds(floor.ps)},
+            {"warm_us", microseconds(floor.warm_ps)},
+            {"bound_by", floor.bound_by},
+            {"terms", terms}};
+  }
+
+  Json fields_json(const plan::Fields& fields) {
+    Json out = Json::object();
+#define TANG_FIELD(type, name, initial, least, greatest, text) out[#name] = fields.name;
+#include "plan/fields.def"
+#undef TANG_FIELD
+    return out;
+  }
+  Json schedule() {
+    Json variants = Json::array();
+    for (const plan::Variant& variant : bound_.plan->variants) {
+      Json when = Json::array();
+      for (const plan::Fact& fact : variant.when) {
+        std::string extent = f_.text(fact.extent);
+        when.push_back(fact.kind == plan::Fact::Kind::divisible
+                           ? fmt::format("{} % {} == 0", extent, fact.value)
+                           : fmt::format("{} <= {}", extent, fact.value));
+      }
+      variants.push_back({{"when", when}, {"fields", fields_json(variant.fields)}});
+    }
+    return {{"emitter", std::string(plan::name(bound_.plan->emitter))},
+            {"reason", bound_.plan->reason},
+            {"variants", variants}};
+  }
+
+  /// The variant that runs without conditions on dims, or the last.
+  const kernel::Variant* general() const {
+    if (!entry_.dispatch || entry_.dispatch->variants.empty()) return nullptr;
+    return &entry_.dispatch->variants.back();
+  }
+  Json resources() {
+    const kernel::Variant* variant = general();
+    if (!variant)
+      return {{"grid", ""}, {"threads", 0}, {"shared_bytes", 0}, {"registers_declared", 0}};
+    const kernel::Kernel& kernel = input_.program.kernels[variant->kernel.value];
+    std::string grid;
+    for (kernel::ValueId extent : variant->blocks)
+      grid += (grid.empty() ? "" : " x ") + host_text(input_.program, extent);
+    return {{"grid", grid.empty() ? "1" : grid},
+            {"threads", kernel.thread_count()},
+            {"shared_bytes", shared_bytes(kernel)},
+            {"registers_declared", registers(kernel)}};
+  }
+  /// 32-bit words of the register tensors that the kernel declares.
+  static int64_t registers(const kernel::Kernel& kernel) {
+    int64_t words = 0;
+    for (const kernel::Tensor& tensor : kernel.tensors) {
+      if (tensor.memory != kernel::Memory::registers) continue;
+      int64_t elements = 1;
+      for (kernel::ValueId extent : tensor.shape)
+        elements *= kernel.values.as_integer(extent).value_or(1);
+      words += elements * (graph::info(tensor.type).bits > 32 ? 2 : 1);
+    }
+    return words;
+  }
+
+  /// The widest move of each global tensor.
+  Json access() {
+    Json out = Json::array();
+    const kernel::Variant* variant = general();
+    if (!variant) return out;
+    const kernel::Kernel& kernel = input_.program.kernels[variant->kernel.value];
+    std::map<kernel::TensorId, int> widths;
+    auto note = [&](const kernel::Ref& ref, int width) {
+      if (kernel[ref.tensor].memory != kernel::Memory::global) return;
+      int& known = widths[ref.tensor];
+      known = std::max(known, width);
+    };
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+      if (const auto* load = std::get_if<kernel::Load>(&stmt.node)) note(load->src, 1);
+      if (const auto* store = std::get_if<kernel::Store>(&stmt.node)) note(store->dst, 1);
+      if (const auto* copy = std::get_if<kernel::Copy>(&stmt.node))
+        note(copy->src, copy->width), note(copy->dst, copy->width);
+    });
+    for (size_t k = 0; k < kernel.params.size(); ++k) {
+      auto at = widths.find(kernel.params[k]);
+      if (at == widths.end() || k >= variant->bindings.size()) continue;
+      const kernel::Buffer& buffer = input_.program.buffers[variant->bindings[k].buffer.value];
+      out.push_back({{"tensor", buffer.name},
+                     {"vector_bytes", graph::bytes_of(buffer.type, at->second)},
+                     {"coalesced", nullptr},
+                     {"sector_efficiency", nullptr},
+                     {"bank_conflicts", nullptr}});
+    }
+    return out;
+  }
+
+  /// The last result as the input states it: what stands on an equation also holds for the output
+  /// of the same name.
+  const graph::Tensor& stated() const {
+    const graph::Tensor& result = graph_[nodes_.back()->results.back().tensor];
+    if (result.kind == graph::TensorKind::output)
+      for (const graph::Tensor& tensor : input_.elaborated.tensors)
+        if (tensor.name == result.name &&
+            (tensor.budget_rel || tensor.budget_abs || tensor.accumulate))
+          return tensor;
+    return result;
+  }
+  Json precision() {
+    const graph::Tensor& tensor = graph_[nodes_.back()->results.back().tensor];
+    std::string accumulate = "f32";
+    for (const Comprehension* node : nodes_)
+      for (const graph::Result& result : node->results)
+        if (graph_[result.tensor].type == graph::ElemType::f64) accumulate = "f64";
+    for (TensorId id : bound_.reading)
+      if (graph_[id].type == graph::ElemType::f64) accumulate = "f64";
+    if (graph::scalar_of(tensor.type) != graph::Scalar::real) accumulate = "exact";
+    if (auto format = stated().accumulate) accumulate = graph::info(*format).name;
+    return {{"store", std::string(graph::info(tensor.type).name)},
+            {"accumulate", accumulate},
+            {"operands", input_.native_operands ? "native" : "exact"}};
+  }
+  Json error() {
+    const graph::Tensor& tensor = stated();
+    auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+    return {{"budget_rel", number(tensor.budget_rel)},
+            {"budget_abs", number(tensor.budget_abs)},
+            {"predicted_rel", nullptr},
+            {"method", "none"}};
+  }
+
+  Json not_modelled() {
+    Json out = Json::array();
+    for (const std::string& reason : bound_.operations.reasons) out.push_back(reason);
+    for (const auto& contraction : bound_.contractions)
+      if (!bound::fastest_unit(*input_.target.device, contraction))
+        out.push_back(fmt::format("no roof of this device bounds the products of `{}`",
+                                  name_of(contraction.result)));
+    out.push_back("traffic above compulsory: capacity of caches, registers and shared memory");
+    out.push_back("the time that the chosen schedule takes; coalescing, sectors, bank conflicts");
+    return out;
+  }
+
+  const ReportInput& input_;
+  const bound::Analysis& analysis_;
+  const KernelEntry& entry_;
+  const KernelBound& bound_;
+  std::span<const int64_t> dims_;
+  Formulas& f_;
+  const graph::Graph& graph_;
+  std::vector<const Comprehension*> nodes_;
+};
+
+} // namespace
+
+Json kernel_json(const ReportInput& input, const bound::Analysis& analysis,
+                 const KernelEntry& entry, std::span<const int64_t> dims) {
+  return KernelWriter(input, analysis, entry, dims).run();
+}
+
+} // namespace tang::report

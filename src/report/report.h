@@ -1,0 +1,56 @@
+#pragma once
+// The speed-of-light report `tangc.sol/1`: written for every compile, read by `tangc report`.
+#include "diagnostics/sink.h"
+#include "kernel/program.h"
+#include "plan/plan.h"
+#include "targets/target.h"
+
+namespace tang::report {
+
+/// A dim that has one value from the command line.
+struct BoundDim {
+  std::string name;
+  int64_t value = 0;
+};
+
+struct ReportInput {
+  std::string version;              ///< of tangc
+  std::vector<std::string> options; ///< those that the output depends on
+  std::string file;                 ///< base name of the input
+  std::string sha256;               ///< of the input's bytes
+  const SourceManager& sources;
+  const graph::Graph& elaborated; ///< as written
+  const graph::Graph& graph;      ///< as rewritten: what `plan` and `program` are about
+  const plan::Plan& plan;
+  const kernel::Program& program;
+  const targets::TargetSpec& target; ///< with a device
+  /// What kernels are called in the source, one per kernel of the program; empty: their names.
+  std::vector<std::string> symbols;
+  std::vector<BoundDim> dims;  ///< bound by `-D`
+  bool native_operands = true; ///< `--precision=native`
+  bool allow_tf32 = false;
+};
+
+/// The report as JSON, two spaces a level, with a line end. Numbers hold at the dims that it
+/// states: those bound, and one choice for the others; formulas hold for all.
+std::string report_json(const ReportInput& input);
+
+/// Tables for people: a verdict, kernels by floor, traffic from unfused to compulsory; with
+/// `other`, what differs, `other` being the baseline. Reports what is wrong with a file.
+std::optional<std::string> report_text(const SourceManager& sources, FileId report, FileId other,
+                                       Sink& sink);
+
+/// A report with measurements in it.
+struct Measured {
+  std::string json;
+  std::vector<std::string> failures; ///< one sentence per kernel that fails the gate
+};
+/// Merges lines `kernel,us[,runs,clock]` (a first line of words is skipped, and so are empty lines
+/// and those that start with #) into a report. A time below the warm floor is a violated bound, and
+/// always a failure; with `require_sol` R so is one beyond floor/R. A time between the warm and the
+/// cold floor is judged by the warm one.
+std::optional<Measured> merge_measurements(const SourceManager& sources, FileId report,
+                                           FileId times, std::optional<double> require_sol,
+                                           Sink& sink);
+
+} // namespace tang::report

@@ -1,0 +1,190 @@
+// The report as a whole.
+#include "base/check.h"
+#include "report/json.h"
+#include <algorithm>
+#include <map>
+
+namespace tang::report {
+
+namespace {
+
+using bound::Analysis;
+
+/// Sizes at which formulas are evaluated where dims are free; each is brought into the dim's range.
+constexpr int64_t sample_sizes[] = {128, 1024, 4096};
+constexpr int64_t main_sample = 1024;
+
+/// Bounds say nothing about these; the text is part of every report.
+constexpr const char* scope[] = {
+    "classical evaluation: algorithms with fewer products (Strassen, Winograd, FFT) are outside",
+    "values of the data are not looked at: sparsity, repeated elements, and stopping early",
+    "one arithmetic unit does a kernel's products: the fastest that the formats allow",
+};
+
+/// The values of a graph's dims for a wish of one size.
+Numbers dims_at(const graph::Graph& graph, int64_t size) {
+  Numbers dims;
+  for (const graph::Dim& dim : graph.dims) {
+    int64_t step = std::max<int64_t>(dim.step, 1);
+    int64_t value = std::clamp(size, dim.lo, std::max(dim.lo, dim.hi));
+    value -= value % step;
+    if (value < dim.lo) value += step;
+    dims.push_back(value);
+  }
+  return dims;
+}
+
+class Report {
+public:
+  explicit Report(const ReportInput& input)
+      : input_(input), analysis_(bound::analyze(input.graph, input.plan, input.allow_tf32)),
+        elaborated_(input.elaborated), unfused_(bound::unfused_bytes(elaborated_)) {
+    find_entries();
+  }
+
+  Json run() {
+    Numbers dims = dims_at(input_.graph, main_sample);
+    Json out;
+    out["schema"] = "tangc.sol/1";
+    out["tool"] = {{"name", "tangc"}, {"version", input_.version}, {"options", input_.options}};
+    out["input"] = {{"file", input_.file}, {"graph", input_.graph.name}, {"sha256", input_.sha256}};
+    out["target"] = target_json(input_.target);
+    out["dims"] = dims_json(dims);
+    out["free_dims"] = free_dims();
+    out["totals"] = totals(dims, true);
+    out["samples"] = samples();
+    out["kernels"] = Json::array();
+    for (const KernelEntry& entry : entries_)
+      out["kernels"].push_back(kernel_json(input_, analysis_, entry, dims));
+    out["edges"] = edges(dims);
+    out["manifest"] = manifest_json(input_);
+    out["scope"] = scope;
+    out["warnings"] = warnings();
+    return out;
+  }
+
+private:
+  /// Kernels of the plan with the launches that run them, under names of their own.
+  void find_entries() {
+    std::map<uint32_t, const kernel::Dispatch*> dispatches;
+    std::vector<const std::vector<kernel::Step>*> open{&input_.program.steps};
+    while (!open.empty()) {
+      const auto* steps = open.back();
+      open.pop_back();
+      for (const kernel::Step& step : *steps) {
+        if (const auto* loop = std::get_if<kernel::Loop>(&step.node))
+          open.push_back(&loop->body);
+        else if (const auto& d = std::get<kernel::Dispatch>(step.node);
+                 d.plan != kernel::Dispatch::no_plan)
+          dispatches.emplace(d.plan, &d);
+      }
+    }
+    std::map<std::string, int> uses;
+    for (const bound::KernelBound& kernel : analysis_.kernels) {
+      std::string name = kernel.plan->name;
+      for (int n = ++uses[kernel.plan->name]; n > 1; n = uses[kernel.plan->name] += 1) {
+        name = fmt::format("{}_{}", kernel.plan->name, n);
+        if (!uses.contains(name)) break;
+      }
+      uses[name] = std::max(uses[name], 1);
+      auto at = dispatches.find(static_cast<uint32_t>(entries_.size()));
+      entries_.push_back({name, &kernel, at == dispatches.end() ? nullptr : at->second});
+    }
+  }
+
+  Json dims_json(std::span<const int64_t> dims) {
+    Json out = Json::object();
+    for (const BoundDim& dim : input_.dims) out[dim.name] = dim.value;
+    for (size_t d = 0; d < dims.size(); ++d) out[input_.graph.dims[d].name] = dims[d];
+    return out;
+  }
+  Json free_dims() {
+    Json out = Json::object();
+    for (const graph::Dim& dim : input_.graph.dims)
+      out[dim.name] = {{"lo", dim.lo}, {"hi", dim.hi}, {"step", dim.step}};
+    return out;
+  }
+
+  std::optional<int64_t> workspace(std::span<const int64_t> dims) {
+    std::optional<int64_t> sum = 0;
+    for (const kernel::Slot& slot : input_.program.slots) {
+      auto bytes = host_value(input_.program, slot.bytes, dims);
+      if (!bytes || !sum || *bytes > INT64_MAX - 255 - *sum) return std::nullopt;
+      sum = *sum + (*bytes + 255) / 256 * 256;
+    }
+    return sum;
+  }
+
+  Json totals(std::span<const int64_t> dims, bool formulas) {
+    const targets::Device& device = *input_.target.device;
+    std::vector<bound::Floor> floors;
+    for (const bound::KernelBound& kernel : analysis_.kernels)
+      floors.push_back(floor_of(analysis_, kernel, dims, device));
+    bound::Floor whole = floor_of_whole(analysis_, dims, device);
+    int64_t path = critical_path_ps(analysis_, floors, dims);
+    auto& f = *analysis_.formulas;
+    graph::ExprId compulsory = f.sum(analysis_.whole.read_bytes, analysis_.whole.written_bytes);
+    Json out;
+    out["kernels"] = analysis_.kernels.size();
+    out["floor_us"] = microseconds(std::max(whole.ps, path));
+    out["floor_warm_us"] = microseconds(std::max(whole.warm_ps, path));
+    out["fused_graph_floor_us"] = microseconds(whole.ps);
+    out["fused_graph_bound_by"] = whole.bound_by;
+    out["critical_path_us"] = microseconds(path);
+    out["compulsory_bytes"] = amount(f.value(compulsory, dims));
+    out["fused_bytes"] = amount(f.value(analysis_.fused_bytes, dims));
+    out["unfused_bytes"] = amount(elaborated_.value(unfused_, dims));
+    out["workspace_bytes"] = amount(workspace(dims));
+    out["flops_math"] = amount(f.value(analysis_.operations.flops, dims));
+    if (formulas)
+      out["formulas"] = {{"compulsory_bytes", f.text(compulsory)},
+                         {"fused_bytes", f.text(analysis_.fused_bytes)},
+                         {"unfused_bytes", elaborated_.text(unfused_)},
+                         {"flops_math", f.text(analysis_.operations.flops)}};
+    return out;
+  }
+  Json samples() {
+    Json out = Json::array();
+    if (input_.graph.dims.empty()) return out;
+    for (int64_t size : sample_sizes) {
+      Numbers dims = dims_at(input_.graph, size);
+      out.push_back({{"dims", dims_json(dims)}, {"totals", totals(dims, false)}});
+    }
+    return out;
+  }
+
+  Json edges(std::span<const int64_t> dims) {
+    Json out = Json::array();
+    for (const bound::Edge& edge : analysis_.edges)
+      out.push_back({{"from", entries_[edge.from].name},
+                     {"to", entries_[edge.to].name},
+                     {"tensor", analysis_.formulas->graph()[edge.tensor].name},
+                     {"bytes", amount(analysis_.formulas->value(edge.bytes, dims))}});
+    return out;
+  }
+  Json warnings() {
+    Json out = Json::array();
+    for (const std::string& reason : analysis_.whole.reasons)
+      out.push_back("the bound of the whole graph: " + reason);
+    if (!input_.graph.dims.empty())
+      out.push_back("dims without a value: numbers hold at the values in `dims`, formulas at all");
+    return out;
+  }
+
+  const ReportInput& input_;
+  Analysis analysis_;
+  bound::Formulas elaborated_;
+  graph::ExprId unfused_;
+  std::vector<KernelEntry> entries_;
+};
+
+} // namespace
+
+std::string report_json(const ReportInput& input) {
+  TANG_CHECK(input.target.device, "target `{}` has no device to report about",
+             input.target.target->name);
+  // Names of files are bytes; what is no UTF-8 is replaced.
+  return Report(input).run().dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace tang::report

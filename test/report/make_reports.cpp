@@ -1,0 +1,24 @@
+// make_reports OUT_DIR TARGET FILE...: writes the report of each file. For validate.py.
+#include "compile.h"
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+int main(int count, char** words) {
+  if (count < 4) return 2;
+  std::string folder = words[1], target = words[2];
+  for (int i = 3; i < count; ++i) {
+    std::string path = words[i];
+    std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    std::string name = path.substr(path.find_last_of('/') + 1), messages;
+    auto compiled = tang::report::test::compile(name, text.str(), target, messages);
+    if (!compiled) {
+      std::fprintf(stderr, "%s: %s\n", path.c_str(), messages.c_str());
+      return 1;
+    }
+    std::ofstream(folder + "/" + name + "." + target + ".sol.json")
+        << tang::report::report_json(compiled->input());
+  }
+}
