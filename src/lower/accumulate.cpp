@@ -27,30 +27,36 @@ const Monoid& Accumulator::monoid() const {
   return terms_.builder().graph()[monoid_];
 }
 
-/// Loops over the places of a field (none for a scalar field) with the field's own axes bound.
+/// Loops over the places of a field (none for a scalar field).
 template <class F>
-void Accumulator::over_field(uint32_t field, F&& inside) {
+void Accumulator::over_field(uint32_t field, F&& inside, bool bind) {
   const auto& axes = monoid().fields[field].axes;
   auto& b = terms_.builder();
   std::vector<ValueId> places;
   auto nest = [&](auto&& self, size_t level) -> void {
     if (level == axes.size()) return inside(places);
-    b.loop(axes[level].name, *b.graph().exprs.as_integer(axes[level].extent), LoopKind::serial,
-           [&](ValueId index) {
-             terms_.scope([&] {
-               terms_.bind(axes[level], index);
-               places.push_back(index);
-               self(self, level + 1);
-               places.pop_back();
-             });
-           });
+    int64_t extent = *b.graph().exprs.as_integer(axes[level].extent);
+    b.loop(axes[level].name, extent, LoopKind::serial, [&](ValueId index) {
+      terms_.scope([&] {
+        if (bind) terms_.bind(axes[level], index);
+        places.push_back(index);
+        self(self, level + 1);
+        places.pop_back();
+      });
+    });
   };
   nest(nest, 0);
 }
 
+/// The same with the field's own axes bound, as the monoid's identity and combine name them.
+template <class F>
+void Accumulator::over_own_axes(uint32_t field, F&& inside) {
+  terms_.isolate([&] { over_field(field, inside, true); });
+}
+
 void Accumulator::init() {
   for (uint32_t f = 0; f < fields_.size(); ++f)
-    over_field(f, [&](const std::vector<ValueId>& places) {
+    over_own_axes(f, [&](const std::vector<ValueId>& places) {
       ValueId identity = terms_.convert(terms_.lower(monoid().fields[f].identity), types_[f]);
       terms_.builder().store({fields_[f], places}, identity);
     });
@@ -139,7 +145,8 @@ void Accumulator::merge(const Terms::State& other, ValueId condition) {
   std::vector<std::pair<kernel::TensorId, ValueId>> fresh;
   for (uint32_t f = 0; f < m.fields.size(); ++f) {
     if (m.fields[f].axes.empty()) {
-      ValueId next = combined(f);
+      ValueId next;
+      terms_.isolate([&] { next = combined(f); });
       if (condition) next = terms_.values().select(condition, next, value(f, {}));
       fresh.emplace_back(kernel::TensorId{}, b.let("n", next));
       continue;
@@ -148,7 +155,7 @@ void Accumulator::merge(const Terms::State& other, ValueId condition) {
     for (const Axis& axis : m.fields[f].axes)
       shape.push_back(*b.graph().exprs.as_integer(axis.extent));
     kernel::TensorId next = b.registers("n_" + m.fields[f].name, types_[f], shape);
-    over_field(f, [&](const std::vector<ValueId>& places) {
+    over_own_axes(f, [&](const std::vector<ValueId>& places) {
       b.store({next, places}, combined(f));
     });
     fresh.emplace_back(next, ValueId{});

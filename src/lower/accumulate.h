@@ -31,7 +31,9 @@ private:
   const graph::Monoid& monoid() const;
   void insert(ValueId value, ValueId index, ValueId condition);
   template <class F>
-  void over_field(uint32_t field, F&& inside);
+  void over_field(uint32_t field, F&& inside, bool bind = false);
+  template <class F>
+  void over_own_axes(uint32_t field, F&& inside);
   Terms& terms_;
   graph::MonoidId monoid_;
   std::vector<kernel::TensorId> fields_;

@@ -109,11 +109,10 @@ private:
       value = at->second;
     else if (auto kept = elements_.find(TensorId(e.ref)); kept != elements_.end())
       value = b_.element(kept->second, {chunk_, lane_});
-    else if (auto read = loaded_.find(id); read != loaded_.end()) {
-      // Vectors of a row that is read again hold one vector only.
-      value =
-          f_.chunks ? b_.element(read->second, {chunk_, lane_}) : b_.element(read->second, {lane_});
-    }
+    else if (auto read = loaded_.find(id); read != loaded_.end())
+      value = b_.element(read->second, {chunk_, lane_});
+    else if (auto late = late_.find(id); late != late_.end())
+      value = b_.element(late->second, {lane_});
     if (!value) return value;
     return e.scalar == graph::Scalar::real ? terms_.convert(*value, terms_.real()) : *value;
   }
@@ -231,9 +230,24 @@ private:
     return v.mul(v.add(v.mul(chunk, v.integer(f_.threads)), thread_), v.integer(f_.vector));
   }
 
+  /// Whether the row's element must be at hand from the start: the first member or several read it.
+  /// What one later member reads alone (a weight) is loaded there and holds no register before.
+  bool is_early(ExprId read) const {
+    size_t users = 0;
+    for (size_t n = 0; n < members_.size(); ++n) {
+      auto all = graph::roots(*members_[n]);
+      auto terms = graph::reachable(g_.exprs, all);
+      if (!std::binary_search(terms.begin(), terms.end(), read)) continue;
+      if (n == 0) return true;
+      ++users;
+    }
+    return users > 1;
+  }
+
   void load_row() {
     auto& v = b_.values();
     auto reads = row_reads(members_);
+    std::erase_if(reads, [&](ExprId id) { return !is_early(id); });
     for (ExprId id : reads) {
       const graph::Tensor& t = g_[TensorId(g_.exprs[id].ref)];
       loaded_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.chunks, f_.vector});
@@ -268,27 +282,36 @@ private:
       });
       if (after) after(first);
     };
+    // Vectors that only this loop needs: one at a time.
+    auto load_late = [&](ValueId first) {
+      for (ExprId id : row_reads(members)) {
+        if (loaded_.contains(id)) continue;
+        const graph::Tensor& t = g_[TensorId(g_.exprs[id].ref)];
+        late_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.vector});
+        copy_vector(b_, {late_[id], {v.integer(0)}}, row_ref(g_.exprs[id], first), t.type,
+                    f_.vector, e_.machine.vector_bytes);
+      }
+    };
     if (f_.chunks) {
       b_.loop("c", f_.chunks, LoopKind::unrolled, [&](ValueId c) {
         ValueId first = b_.let(inner_.name + "0", first_of(c));
-        b_.when(v.less(first, extent_), [&] { terms_.scope([&] { lanes(c, first); }); });
+        b_.when(v.less(first, extent_), [&] {
+          terms_.scope([&] {
+            load_late(first);
+            lanes(c, first);
+          });
+        });
       });
+      late_.clear();
       return;
     }
     ValueId begin = v.mul(thread_, v.integer(f_.vector)),
             step = v.integer(int64_t{f_.threads} * f_.vector);
     b_.loop(inner_.name, begin, extent_, step, kind, [&](ValueId first) {
       terms_.scope([&] {
-        auto kept = loaded_;
-        if (f_.vector > 1)
-          for (ExprId id : row_reads(members)) {
-            const graph::Tensor& t = g_[TensorId(g_.exprs[id].ref)];
-            loaded_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.vector});
-            copy_vector(b_, {loaded_[id], {v.integer(0)}}, row_ref(g_.exprs[id], first), t.type,
-                        f_.vector, e_.machine.vector_bytes);
-          }
+        if (f_.vector > 1) load_late(first);
         lanes(v.integer(0), first);
-        loaded_ = kept;
+        late_.clear();
       });
     });
   }
@@ -440,7 +463,7 @@ private:
   Axis inner_;
   ValueId extent_, thread_, chunk_, lane_;
   std::vector<ValueId> points_;
-  std::unordered_map<ExprId, kernel::TensorId> loaded_;
+  std::unordered_map<ExprId, kernel::TensorId> loaded_, late_; ///< whole row; one vector
   std::unordered_map<TensorId, kernel::TensorId> elements_, elements_pending_;
   std::unordered_map<TensorId, ValueId> row_values_;
   std::unordered_map<ExprId, kernel::TensorId> kept_, kept_arrays_;

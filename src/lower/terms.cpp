@@ -93,7 +93,7 @@ struct Terms::Needs {
 };
 
 Terms::Terms(Builder& builder, Type real)
-    : builder_(builder), real_(real), prover_(builder.graph()) {}
+    : builder_(builder), real_(real), prover_(std::make_unique<graph::Prover>(builder.graph())) {}
 
 void Terms::bind(graph::IndexId index, ValueId value) {
   auto at = indices_.find(index);
@@ -103,7 +103,7 @@ void Terms::bind(graph::IndexId index, ValueId value) {
 
 void Terms::bind(const graph::Axis& axis, ValueId value) {
   bind(axis.index, value);
-  prover_.add_axis(axis);
+  prover_->add_axis(axis);
 }
 
 void Terms::leave(size_t terms, size_t indices, size_t facts) {
@@ -115,7 +115,7 @@ void Terms::leave(size_t terms, size_t indices, size_t facts) {
     else
       indices_.erase(index);
   }
-  prover_.rewind(facts);
+  prover_->rewind(facts);
 }
 
 void Terms::remember(ExprId id, ValueId value) {
@@ -176,7 +176,7 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
       bool inside = true;
       for (size_t i = 0; i < t.shape.size() && inside; ++i) {
         auto place = graph::polynomial_of(store, e.operands[i]);
-        inside = place && prover_.nonnegative(*place) && prover_.less(e.operands[i], t.shape[i]);
+        inside = place && prover_->nonnegative(*place) && prover_->less(e.operands[i], t.shape[i]);
       }
       if (!inside) continue;
     }
@@ -217,7 +217,7 @@ Type Terms::type_of(ExprId id) const {
   case Scalar::integer: break;
   }
   if (!e.has_read) return Type::index;
-  return graph::range_of(graph::ElemType::i32).contains(prover_.range(id)) ? Type::i32 : Type::i64;
+  return graph::range_of(graph::ElemType::i32).contains(prover_->range(id)) ? Type::i32 : Type::i64;
 }
 
 void Terms::emit_terms(std::span<const ExprId> roots, Needs& needs) {
@@ -317,7 +317,7 @@ ValueId Terms::operation(const Expr& e, Type type) {
     bool all_index = true, small = true;
     for (ExprId id : operands) {
       all_index &= v[done_.at(id)].type == Type::index;
-      small &= graph::range_of(graph::ElemType::i32).contains(prover_.range(id));
+      small &= graph::range_of(graph::ElemType::i32).contains(prover_->range(id));
     }
     return all_index ? Type::index : small ? Type::i32 : Type::i64;
   };
@@ -377,9 +377,9 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
       ValueId p = v.convert(type, value),
               extent = v.convert(type, builder_.kernel()[param].shape[i - dropped]);
       auto polynomial = graph::polynomial_of(store, place);
-      if (gathered || !polynomial || !prover_.nonnegative(*polynomial))
+      if (gathered || !polynomial || !prover_->nonnegative(*polynomial))
         inside = v.both(inside, v.binary(Op::le, v.integer(0, type), p));
-      if (gathered || !prover_.less(place, t.shape[i])) inside = v.both(inside, v.less(p, extent));
+      if (gathered || !prover_->less(place, t.shape[i])) inside = v.both(inside, v.less(p, extent));
     }
     ref.coordinates.push_back(v.convert(Type::index, value));
   }

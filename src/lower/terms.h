@@ -7,6 +7,7 @@
 #include "graph/prover.h"
 #include "lower/builder.h"
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace tang::lower {
@@ -18,7 +19,7 @@ public:
 
   Builder& builder() { return builder_; }
   kernel::ValueStore& values() { return builder_.values(); }
-  graph::Prover& prover() { return prover_; }
+  graph::Prover& prover() { return *prover_; }
   Type real() const { return real_; }
 
   /// The value of a bound index.
@@ -59,13 +60,27 @@ public:
   /// Names bound and terms emitted inside are forgotten when `inside` returns.
   template <class F>
   void scope(F&& inside) {
-    size_t terms = trail_.size(), indices = index_trail_.size(), facts = prover_.mark();
+    size_t terms = trail_.size(), indices = index_trail_.size(), facts = prover_->mark();
     inside();
     leave(terms, indices, facts);
   }
 
   /// The parameter that a read's memory is, and how many of its leading places that leaves out.
   std::pair<kernel::TensorId, size_t> memory_of(const graph::Expr& read);
+  /// Runs `inside` with no index bound, no term emitted and no fact known: a monoid numbers its own
+  /// indices, which mean nothing to the node around it.
+  template <class F>
+  void isolate(F&& inside) {
+    auto indices = std::exchange(indices_, {});
+    auto done = std::exchange(done_, {});
+    auto trail = std::exchange(trail_, {});
+    auto index_trail = std::exchange(index_trail_, {});
+    auto prover = std::exchange(prover_, std::make_unique<graph::Prover>(builder_.graph()));
+    inside();
+    indices_ = std::move(indices), done_ = std::move(done), trail_ = std::move(trail);
+    index_trail_ = std::move(index_trail), prover_ = std::move(prover);
+  }
+
   /// The machine type of a term's value.
   Type type_of(ExprId id) const;
   ValueId convert(ValueId value, Type to) { return values().convert(to, value); }
@@ -85,7 +100,7 @@ private:
 
   Builder& builder_;
   Type real_;
-  graph::Prover prover_;
+  std::unique_ptr<graph::Prover> prover_; ///< behind a pointer only because `isolate` replaces it
   State state_;
   Override override_;
   Override operands_;

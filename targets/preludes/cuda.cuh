@@ -1,5 +1,5 @@
-// Helpers of kernels that only this language has: 8-bit floats by the vendor's conversions, and the
-// approximate functions of --fast-math. `static inline` stands for the language's own head.
+// Helpers of kernels that only this language has: 8-bit floats by the vendor's conversions, single
+// instructions for division, min and max, and the approximate functions of --fast-math. `static inline` stands for the language's own head.
 #include <cuda_fp8.h>
 
 //// tg_f32_to_e4m3
@@ -46,3 +46,36 @@ static inline double tg_fast_pow_f64(double a, double b) { return pow(a, b); }
 static inline float tg_fast_div_f32(float a, float b) { return __fdividef(a, b); }
 //// tg_fast_div_f64
 static inline double tg_fast_div_f64(double a, double b) { return a / b; }
+//// tg_full_div_f32
+// At most 2 units in the last place over the full range of both operands (PTX ISA, div.full.f32).
+static inline float tg_full_div_f32(float a, float b) {
+  float q;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(q) : "f"(a), "f"(b));
+  return q;
+}
+//// tg_full_div_f64
+static inline double tg_full_div_f64(double a, double b) { return a / b; }
+//// tg_nan_max_f32
+static inline float tg_nan_max_f32(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return a > b || a != a ? a : b;
+#endif
+}
+//// tg_nan_max_f64
+static inline double tg_nan_max_f64(double a, double b) { return a > b || a != a ? a : b; }
+//// tg_nan_min_f32
+static inline float tg_nan_min_f32(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return a < b || a != a ? a : b;
+#endif
+}
+//// tg_nan_min_f64
+static inline double tg_nan_min_f64(double a, double b) { return a < b || a != a ? a : b; }

@@ -69,6 +69,9 @@ constexpr Storages storages = {
 
 constexpr OpOverride ops[] = {
     {Op::rsqrt, {{"rsqrt$s($0)"}, {}, {}}},
+    {Op::div, {{"tg_full_div_$t($0, $1)"}, {}, {}}},
+    {Op::max, {{"tg_nan_max_$t($0, $1)"}, {"tg_max_$t($0, $1)"}, {}}},
+    {Op::min, {{"tg_nan_min_$t($0, $1)"}, {"tg_min_$t($0, $1)"}, {}}},
 };
 constexpr OpOverride fast_ops[] = {
     {Op::exp, {{"tg_fast_exp_$t($0)"}, {}, {}}},
