@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Every sample from end to end, on its small cases: interpreter against numpy, generated C against both.
 
-  run_samples.py --tangc PATH [--jobs N] [--failures FILE] [CASE...]
+  run_samples.py --tangc PATH [--jobs N] [--sanitize] [--failures FILE] [CASE...]
 
 For each case: `tangc run` on the inputs of expect.py must give what expect.py expects. Then the generated C, with
 dims left for run time at -O0 and -O2 and bound with -D at -O2, is compiled with each compiler found, warnings as
 errors, and called with outputs and workspace full of NaN bytes and guards behind every buffer. It must agree with
 the expectation and, within 1e-5 of the largest value, with the interpreter; running it again must give the same bits.
+With --sanitize the C is built by gcc with its address and undefined behaviour sanitizers, and buffers have exactly the
+size that they need.
 """
 import argparse
 import concurrent.futures
 import ctypes
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -30,7 +33,9 @@ from reference.source import Output, compare  # noqa: E402
 from storage import decode, encode, size_of  # noqa: E402
 
 FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+SANITIZE = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 GUARD = 64
+LIBC = ctypes.CDLL(None)
 
 
 class Failure(Exception):
@@ -38,7 +43,8 @@ class Failure(Exception):
 
 
 def call(command, what):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     if done.returncode != 0:
         text = (done.stderr or done.stdout).strip()
         raise Failure(f"{what}: exit {done.returncode}: {text[:1500]}")
@@ -46,14 +52,27 @@ def call(command, what):
 
 
 class Buffer:
-    """`size` bytes at an address that 64 divides, with guard bytes behind them."""
+    """`size` bytes at an address that 64 divides, with guard bytes behind them; under a sanitizer, which guards the
+    memory of `posix_memalign` by itself, without."""
+    exact = False
 
     def __init__(self, size, fill):
+        if Buffer.exact:
+            address = ctypes.c_void_p()
+            if LIBC.posix_memalign(ctypes.byref(address), ctypes.c_size_t(64), ctypes.c_size_t(size)) != 0:
+                raise MemoryError(size)
+            self.pointer, self.guard = address, np.full(0, 0xC3, np.uint8)
+            self.bytes = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address.value))
+            self.fill(fill)
+            return
         raw = np.full(size + GUARD + 64, 0xC3, np.uint8)
         start = -raw.ctypes.data % 64
         self.raw, self.bytes, self.guard = raw, raw[start:start + size], raw[start + size:start + size + GUARD]
-        self.bytes[:] = np.frombuffer(fill, np.uint8) if isinstance(fill, bytes) else fill
+        self.fill(fill)
         self.pointer = ctypes.c_void_p(raw.ctypes.data + start)
+
+    def fill(self, data):
+        self.bytes[:] = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
 
     def check(self, name):
         if (self.guard != 0xC3).any():
@@ -150,7 +169,7 @@ class Case:
     def build(self, compiler, folder):
         stem = self.source.stem
         shared = folder / f"{compiler}.so"
-        call([compiler, *FLAGS, "-o", shared, folder / f"{stem}.c.c", "-lm"], compiler)
+        call([compiler, *FLAGS, *(SANITIZE if Buffer.exact else []), "-o", shared, folder / f"{stem}.c.c", "-lm"], compiler)
         return Library(folder / f"{stem}.h", "c", shared)
 
     def compare(self, library, interpreted, what, dims):
@@ -192,9 +211,14 @@ def run_case(case, tangc, compilers):
     return failures
 
 
-def run_alone(name, tangc):
+def run_alone(name, tangc, sanitize):
     """A case in a process of its own, so that a crash of generated code is a failure like any other."""
-    done = subprocess.run([sys.executable, __file__, "--tangc", tangc, "--alone", name], capture_output=True, text=True)
+    environment, words = dict(os.environ), ["--tangc", tangc, "--alone", name]
+    if sanitize:
+        library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+        environment.update(LD_PRELOAD=library, ASAN_OPTIONS="detect_leaks=0")
+        words.append("--sanitize")
+    done = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True, env=environment)
     if done.returncode in (0, 1) and done.stdout.startswith("["):
         return name, json.loads(done.stdout)
     return name, [f"{name}: stopped with {done.returncode}: {done.stderr.strip()[-1500:]}"]
@@ -205,6 +229,7 @@ def main():
     parser.add_argument("--tangc", required=True)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--failures", help="also write the failures to this file")
+    parser.add_argument("--sanitize", action="store_true")
     parser.add_argument("--alone", action="store_true", help="one case in this process; prints its failures as JSON")
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
@@ -212,9 +237,10 @@ def main():
     unknown = [c for c in arguments.cases if c not in known]
     if unknown:
         sys.exit(f"run_samples.py: no case {', '.join(unknown)}")
-    compilers = [c for c in ("gcc", "clang") if shutil.which(c)]
+    Buffer.exact = arguments.sanitize
+    compilers = [c for c in (["gcc"] if arguments.sanitize else ["gcc", "clang"]) if shutil.which(c)]
     if not compilers:
-        print("skipped: neither gcc nor clang is installed")
+        print("skipped: no C compiler is installed")
         return 77
     tangc = str(pathlib.Path(arguments.tangc).resolve())
     if arguments.alone:
@@ -224,7 +250,7 @@ def main():
     names = arguments.cases or list(known)
     failures, failed = [], 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for name, found in pool.map(lambda n: run_alone(n, tangc), names):
+        for name, found in pool.map(lambda n: run_alone(n, tangc, arguments.sanitize), names):
             print(f"{'FAIL' if found else 'ok'} {name}", flush=True)
             failures += found
             failed += bool(found)
