@@ -35,6 +35,11 @@ public:
     return out_.take();
   }
 
+  std::string equations(const Comprehension& node) {
+    print_equations(node);
+    return out_.take();
+  }
+
 private:
   const std::string& name(TensorId id) const { return names_.tensors[id.value]; }
   std::string extent(ExprId id) { return TermPrinter(graph_, names_).print(id); }
@@ -441,6 +446,10 @@ private:
 
 std::string to_text(const Graph& graph) {
   return GraphPrinter(graph).run();
+}
+
+std::string equations(const Graph& graph, const Comprehension& node) {
+  return GraphPrinter(graph).equations(node);
 }
 
 std::string to_text(const Graph& graph, const Comprehension& node, ExprId id) {

@@ -7,6 +7,8 @@ namespace tang::graph {
 /// graph again after the passes that made it. Reductions with an epilogue print as one equation per
 /// result over a named reduction; tightened bounds print as the filter they came from.
 std::string to_text(const Graph& graph);
+/// The equations of one comprehension, a line each.
+std::string equations(const Graph& graph, const Comprehension& node);
 /// One term with the axis names of `node`, for messages, comments and reports.
 std::string to_text(const Graph& graph, const Comprehension& node, ExprId id);
 /// A term over dims only, such as an extent: `2*M*K`.

@@ -1,5 +1,6 @@
 #include "lower/lower.h"
 #include "base/check.h"
+#include "graph/text.h"
 #include "lower/workspace.h"
 #include <algorithm>
 #include <set>
@@ -101,12 +102,33 @@ private:
       case plan::Emitter::row: built = emit_row(e); break;
       case plan::Emitter::tile: built = emit_tile(e); break;
       }
-      d.variants.push_back(launch(std::move(built), variant));
+      d.variants.push_back(
+          launch(std::move(built), variant, [&] { return comment(plan, variant, nodes); }));
     }
     return d;
   }
 
-  kernel::Variant launch(Built built, const plan::Variant& plan) {
+  /// What the kernel computes, in the words of the input, and how.
+  std::vector<std::string> comment(const plan::KernelPlan& plan, const plan::Variant& variant,
+                                   const std::vector<const Node*>& nodes) {
+    // Longer lines are no comment any more.
+    constexpr size_t longest = 160;
+    std::vector<std::string> lines;
+    for (const Node* node : nodes) {
+      std::string text = graph::equations(graph_, std::get<graph::Comprehension>(node->definition));
+      for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+        std::string line = text.substr(at, text.find('\n', at) - at);
+        if (line.size() > longest) line = line.substr(0, longest) + " ...";
+        lines.push_back(std::move(line));
+      }
+    }
+    lines.push_back(
+        fmt::format("schedule: {} {}", plan::name(plan.emitter), plan::to_text(variant.fields)));
+    return lines;
+  }
+
+  template <class Comment>
+  kernel::Variant launch(Built built, const plan::Variant& plan, Comment&& comment) {
     auto& v = program_.values;
     kernel::Variant variant;
     for (const TensorSource& source : built.tensors)
@@ -128,7 +150,10 @@ private:
         known_.try_emplace(kernel::canonical_text(built.kernel),
                            kernel::KernelId(static_cast<uint32_t>(program_.kernels.size())));
     variant.kernel = at->second;
-    if (fresh) program_.kernels.push_back(std::move(built.kernel));
+    if (fresh) {
+      built.kernel.comment = comment();
+      program_.kernels.push_back(std::move(built.kernel));
+    }
     return variant;
   }
 

@@ -48,6 +48,8 @@ void plan_workspace(kernel::Program& program, Host& host) {
   for (uint32_t i : order) {
     kernel::Buffer& buffer = program.buffers[i];
     ValueId bytes = host.bytes(buffer.type, buffer.elements);
+    // Even a buffer of nothing has an address of its own: kernels take it as a restricted pointer.
+    if (v.as_integer(bytes) == 0) bytes = v.integer(1, Type::i64);
     // The best free slot has the same size; then one of a constant size; then any.
     int best = -1, best_rank = 0;
     for (uint32_t s = 0; s < program.slots.size(); ++s) {

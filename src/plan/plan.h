@@ -7,9 +7,9 @@ namespace tang::plan {
 
 /// Emitters are keyed on the shape of a comprehension, never on an operator's name.
 enum class Emitter : uint8_t {
-  point,  ///< one thread per point; reductions and scans run inside the thread
-  row,    ///< nodes over common rows: maps and reductions along one inner axis, one pass
-  tile    ///< a contraction: operands that depend on part of the points, tiled twice
+  point, ///< one thread per point; reductions and scans run inside the thread
+  row,   ///< nodes over common rows: maps and reductions along one inner axis, one pass
+  tile   ///< a contraction: operands that depend on part of the points, tiled twice
 };
 std::string_view name(Emitter emitter);
 
@@ -24,18 +24,19 @@ struct Fields {
 struct Fact {
   enum class Kind : uint8_t { divisible, at_most };
   Kind kind = Kind::divisible;
-  graph::ExprId extent;  ///< integer term over dims
+  graph::ExprId extent; ///< integer term over dims
   int64_t value = 1;
 };
 
 struct Variant {
   Fields fields;
-  std::vector<Fact> when;  ///< all must hold; empty = always
+  std::vector<Fact> when; ///< all must hold; empty = always
 };
 
-/// One kernel: some nodes, one emitter, and variants of which the launcher takes the first that fits.
+/// One kernel: some nodes, one emitter, and variants of which the launcher takes the first that
+/// fits.
 struct KernelPlan {
-  std::string name;              ///< from the tensor it writes
+  std::string name; ///< from the tensor it writes
   Emitter emitter = Emitter::point;
   std::vector<uint32_t> nodes;   ///< positions in the node list that the step belongs to, in order
   std::vector<Variant> variants; ///< the last has no facts
@@ -55,6 +56,9 @@ struct Step {
 struct Plan {
   std::vector<Step> steps;
 };
+
+/// `{vector: 4, threads: 128}`: fields at their default left out.
+std::string to_text(const Fields& fields);
 
 /// The schedule as YAML, one entry per kernel, fields at their default left out.
 std::string to_text(const graph::Graph& graph, const Plan& plan);

@@ -26,20 +26,6 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-/// `vector: 4, threads: 128`, fields at their default left out.
-std::string text_of(const Fields& fields) {
-  std::string text;
-  const Fields initial;
-  auto field = [&](std::string_view name, const auto& value, const auto& usual) {
-    if (value != usual) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value);
-  };
-#define TANG_FIELD(type, name, initial_value, least, greatest, words)                              \
-  field(#name, fields.name, initial.name);
-#include "plan/fields.def"
-#undef TANG_FIELD
-  return "{" + text + "}";
-}
-
 std::string text_of(const graph::Graph& graph, const Fact& fact) {
   std::string extent = graph::to_text(graph, fact.extent);
   switch (fact.kind) {
@@ -81,7 +67,7 @@ private:
     if (!k.reason.empty()) out_.line("  reason: {}", quoted(k.reason));
     out_.raw("  variants:");
     for (const Variant& variant : k.variants) {
-      out_.line("  - fields: {}", text_of(variant.fields));
+      out_.line("  - fields: {}", to_text(variant.fields));
       std::string facts;
       for (const Fact& fact : variant.when)
         facts += (facts.empty() ? "" : ", ") + quoted(text_of(graph_, fact));
@@ -94,6 +80,19 @@ private:
 };
 
 } // namespace
+
+std::string to_text(const Fields& fields) {
+  std::string text;
+  const Fields initial;
+  auto field = [&](std::string_view name, const auto& value, const auto& usual) {
+    if (value != usual) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value);
+  };
+#define TANG_FIELD(type, name, initial_value, least, greatest, words)                              \
+  field(#name, fields.name, initial.name);
+#include "plan/fields.def"
+#undef TANG_FIELD
+  return "{" + text + "}";
+}
 
 std::string to_text(const graph::Graph& graph, const Plan& plan) {
   PlanWriter writer(graph);
