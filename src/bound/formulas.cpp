@@ -59,18 +59,28 @@ Formulas::Formulas(const Graph& graph)
     : graph_(graph), dims_(graph_), names_(std::make_unique<Names>(graph_)) {}
 Formulas::~Formulas() = default;
 
+ExprId Formulas::canonical_binary(Op op, ExprId a, ExprId b) {
+  auto [at, added] = known_.try_emplace({op, a, b});
+  if (added) at->second = canonical(store(), store().binary(op, a, b));
+  return at->second;
+}
 ExprId Formulas::sum(ExprId a, ExprId b) {
-  return canonical(store(), store().binary(Op::add, a, b));
+  return canonical_binary(Op::add, a, b);
 }
 ExprId Formulas::difference(ExprId a, ExprId b) {
-  return canonical(store(), store().binary(Op::sub, a, b));
+  return canonical_binary(Op::sub, a, b);
 }
 ExprId Formulas::product(ExprId a, ExprId b) {
-  return canonical(store(), store().binary(Op::mul, a, b));
+  return canonical_binary(Op::mul, a, b);
 }
 ExprId Formulas::quotient(ExprId a, int64_t divisor) {
-  if (divisor == 1) return a;
-  return canonical(store(), store().binary(Op::floordiv, a, number(divisor)));
+  return divisor == 1 ? a : canonical_binary(Op::floordiv, a, number(divisor));
+}
+bool Formulas::proves_less_equal(ExprId a, ExprId b) {
+  if (a == b) return true;
+  auto [at, added] = proved_.try_emplace({Op::le, a, b});
+  if (added) at->second = dims_.less_equal(a, b);
+  return at->second;
 }
 ExprId Formulas::ceil_quotient(ExprId a, int64_t divisor) {
   return quotient(sum(a, number(divisor - 1)), divisor);

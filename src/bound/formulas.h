@@ -1,6 +1,7 @@
 #pragma once
 // Integer formulas over the dims of one graph: how bounds are counted before dims have values.
 #include "graph/prover.h"
+#include <map>
 #include <memory>
 
 namespace tang::graph {
@@ -40,7 +41,7 @@ public:
   /// 1 where a >= 1, else 0.
   ExprId at_least_one(ExprId a) { return least(positive(a), number(1)); }
   /// Proved for all values of the dims.
-  bool proves_less_equal(ExprId a, ExprId b) const { return dims_.less_equal(a, b); }
+  bool proves_less_equal(ExprId a, ExprId b);
   /// The product of extents, each counted as 0 where it is negative.
   ExprId volume(std::span<const ExprId> extents);
   /// Bytes of `elements` elements; packed ones share a byte.
@@ -53,8 +54,17 @@ public:
   }
 
 private:
+  ExprId canonical_binary(graph::Op op, ExprId a, ExprId b);
+
+  struct Key {
+    graph::Op op;
+    ExprId a, b;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
   graph::Graph graph_;
   graph::Prover dims_;
+  std::map<Key, ExprId> known_; ///< canonical forms
+  std::map<Key, bool> proved_;
   std::unique_ptr<const graph::Names> names_; ///< what dims are called
 };
 

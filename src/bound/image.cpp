@@ -1,5 +1,5 @@
 #include "bound/image.h"
-#include "base/checked.h"
+#include "bound/operations.h"
 #include "graph/reads.h"
 #include <algorithm>
 #include <map>
@@ -271,8 +271,7 @@ private:
       prover.add_axis({axes_[axis].index, axes_[axis].extent, "", {}, {}});
       if (needed.contains(axis)) open.emplace_back(axes_[axis].index, candidates(axis, prover));
     }
-    if (auto clip = try_all(prover, open)) return finish(*clip);
-    return std::nullopt;
+    return try_all(prover, open);
   }
 
   /// Axes that some condition mentions.
@@ -303,69 +302,54 @@ private:
                        [&](ExprId c) { return mentions(c, a) && mentions(c, b); });
   }
 
-  /// Per picked axis what its own conditions leave: lo <= t < hi.
-  using Clip = std::map<size_t, std::pair<ExprId, ExprId>>;
-
   template <class Open>
-  std::optional<Clip> try_all(const Prover& prover, const Open& open) {
+  std::optional<Image> try_all(const Prover& prover, const Open& open) {
     std::vector<size_t> at(open.size(), 0);
-    std::optional<Clip> clipped;
+    std::optional<Image> partial;
     for (size_t tried = 0; tried < max_combinations; ++tried) {
       std::unordered_map<IndexId, ExprId> map;
       for (size_t i = 0; i < open.size(); ++i) map[open[i].first] = open[i].second[at[i]];
-      Clip clip;
-      if (holds(prover, map, clip)) {
-        if (clip.empty()) return clip;
-        if (!clipped) clipped = std::move(clip);
+      std::vector<ExprId> left;
+      if (leaves(prover, map, left)) {
+        if (left.empty()) return finish({});
+        // Some of the picked values: how many, where there is a closed form.
+        if (!partial) partial = finish(left);
       }
       size_t i = 0;
       while (i < open.size() && ++at[i] == open[i].second.size()) at[i++] = 0;
       if (i == open.size()) break;
     }
-    return clipped;
+    return partial;
   }
 
-  bool holds(const Prover& prover, const std::unordered_map<IndexId, ExprId>& map, Clip& clip) {
+  /// The conditions that are not proved for these values; false where no picked index can meet one.
+  bool leaves(const Prover& prover, const std::unordered_map<IndexId, ExprId>& map,
+              std::vector<ExprId>& left) {
     for (ExprId condition : conditions_) {
       ExprId term = substitute(s_, condition, map);
       if (prover.holds(term)) continue;
-      if (!clip_by(term, clip)) return false;
+      const Expr& e = s_[term];
+      if (e.free.empty() || e.has_read) return false;
+      for (IndexId index : e.free)
+        if (auto at = position_.find(index); at == position_.end() || !is_picked(at->second))
+          return false;
+      left.push_back(term);
     }
     return true;
   }
-  /// A condition on one counted axis alone leaves an interval of it.
-  bool clip_by(ExprId condition, Clip& clip) {
-    const Expr e = s_[condition];
-    if (e.op != Op::lt && e.op != Op::le) return false;
-    if (s_[e.operands[0]].scalar != Scalar::integer || e.has_read || e.free.size() != 1)
-      return false;
-    auto at = position_.find(e.free[0]);
-    if (at == position_.end() || !is_picked(at->second)) return false;
-    size_t axis = at->second;
-    auto p = polynomial_of(s_, f_.difference(e.operands[1], e.operands[0]));
-    if (p && e.op == Op::lt) p = p->minus(Polynomial::constant(1));
-    auto parts = p ? p->split(index_of(axis)) : std::nullopt;
-    auto factor = parts ? parts->first.as_constant() : std::nullopt;
-    if (!factor || *factor == 0 || std::abs(*factor) > (int64_t{1} << 31)) return false;
-    ExprId rest = build(s_, parts->second);
-    if (!s_[rest].free.empty()) return false;
-    auto picked = std::find_if(picked_.begin(), picked_.end(),
-                               [&](const Picked& q) { return q.axis == axis; });
-    auto& [lo, hi] = clip.try_emplace(axis, f_.number(0), picked->count).first->second;
-    if (*factor > 0)
-      lo = f_.most(lo, f_.ceil_quotient(f_.difference(f_.number(0), rest), *factor));
-    else
-      hi = f_.least(hi, f_.sum(f_.quotient(rest, -*factor), f_.number(1)));
-    return true;
-  }
 
-  Image finish(const Clip& clip) {
+  std::optional<Image> finish(const std::vector<ExprId>& left) {
     Image image;
-    for (const Picked& p : picked_) {
-      auto at = clip.find(p.axis);
-      image.counts.push_back(at == clip.end()
-                                 ? p.count
-                                 : f_.positive(f_.difference(at->second.second, at->second.first)));
+    if (left.empty()) {
+      for (const Picked& p : picked_) image.counts.push_back(p.count);
+      if (dropped_) image.reason = "only a part of the indices could be counted";
+    } else {
+      std::vector<Axis> counted;
+      for (const Picked& p : picked_) counted.push_back({axes_[p.axis].index, p.count, "", {}, {}});
+      auto points = count_points(f_, counted, left);
+      if (!points) return std::nullopt;
+      image.counts.push_back(*points);
+      image.reason = "only where its conditions hold";
     }
     image.factors = demand_.factors;
     for (size_t axis = 0; axis < axes_.size(); ++axis) {
@@ -376,7 +360,6 @@ private:
     std::sort(image.factors.begin(), image.factors.end());
     image.factors.erase(std::unique(image.factors.begin(), image.factors.end()),
                         image.factors.end());
-    if (dropped_ || !clip.empty()) image.reason = "only a part of the indices could be counted";
     return image;
   }
 

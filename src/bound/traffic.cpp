@@ -1,5 +1,6 @@
 #include "bound/traffic.h"
 #include "base/check.h"
+#include "graph/reads.h"
 #include <algorithm>
 #include <set>
 
@@ -12,6 +13,10 @@ namespace {
 IndexId step_index(size_t depth) {
   return IndexId(0xfffffff0u - static_cast<uint32_t>(depth));
 }
+
+/// Demands for a part of a tensor that are followed; and how many indices one may have.
+constexpr size_t max_partial = 4;
+constexpr size_t max_axes = 16;
 
 class GroupBound {
 public:
@@ -77,6 +82,7 @@ private:
     for (bool assume : {true, false}) {
       auto out = out_;
       auto reads = reads_;
+      auto partial = partial_;
       std::vector<TensorId> assumed = seed(recur, assume);
       times_.push_back({step_index(steps_.size()), recur.time.extent, recur.time.name, {}, {}});
       steps_.push_back(recur.step);
@@ -86,7 +92,7 @@ private:
         return out_.needed.contains(current);
       });
       if (!consistent) {
-        out_ = std::move(out), reads_ = std::move(reads);
+        out_ = std::move(out), reads_ = std::move(reads), partial_ = std::move(partial);
         continue;
       }
       for (const Carry& carry : recur.carries)
@@ -134,6 +140,8 @@ private:
       auto at = out_.needed.find(node.results[k].tensor);
       if (at != out_.needed.end())
         by_factors[at->second.factors].push_back(k);
+      else if (partial_.contains(node.results[k].tensor))
+        compose(node, k);
       else
         reason(fmt::format("not all of `{}` is needed for sure, so its inputs are not counted",
                            f_.graph()[node.results[k].tensor].name));
@@ -164,28 +172,80 @@ private:
     demand.read = without_steps(demand.read);
     for (ExprId& condition : demand.conditions) condition = without_steps(condition);
     demand.factors.insert(demand.factors.end(), factors.begin(), factors.end());
-    demand.axes.insert(demand.axes.end(), times_.begin(), times_.end());
+    for (const Axis& time : times_)
+      if (std::none_of(demand.axes.begin(), demand.axes.end(),
+                       [&](const Axis& axis) { return axis.index == time.index; }))
+        demand.axes.push_back(time);
     Image image = image_of(f_, demand, opaque_);
+    if (inside_.contains(tensor)) {
+      if (!require(tensor, image)) keep(tensor, std::move(demand));
+      return;
+    }
     if (!image.reason.empty())
       reason(fmt::format("`{}`: {}", f_.graph()[tensor].name, image.reason));
-    if (!image.known) return;
-    if (inside_.contains(tensor))
-      require(tensor, image);
-    else
-      read(tensor, total(f_, image));
+    if (image.known) read(tensor, total(f_, image));
   }
   void read(TensorId tensor, ExprId count) {
     auto [at, added] = reads_.try_emplace(tensor, count);
     if (!added) at->second = f_.most(at->second, count);
   }
 
-  void require(TensorId tensor, const Image& image) {
+  /// True when the image is the whole tensor.
+  bool require(TensorId tensor, const Image& image) {
+    if (!image.known) return false;
     Image counts = image;
     counts.factors.clear();
-    if (!f_.proves_less_equal(elements_of(f_, tensor), total(f_, counts))) return;
+    if (!f_.proves_less_equal(elements_of(f_, tensor), total(f_, counts))) return false;
     auto [at, added] = out_.needed.try_emplace(tensor, Needed{image.factors});
     if (!added && image.factors.size() < at->second.factors.size())
       at->second.factors = image.factors;
+    return true;
+  }
+
+  /// A demand for a part of a tensor of this group, for when its own node's turn comes.
+  void keep(TensorId tensor, Demand demand) {
+    auto& demands = partial_[tensor];
+    if (demands.size() < max_partial && demand.axes.size() < max_axes)
+      demands.push_back(std::move(demand));
+  }
+  /// What one result reads for the elements that partial demands name: its points become their
+  /// places.
+  void compose(const Comprehension& node, size_t result) {
+    // An exclusive scan needs elements before its point, not the one at it.
+    if (node.scan && node.scan->exclusive) return reason("a part of an exclusive scan");
+    std::vector<Demand> outer = partial_.at(node.results[result].tensor);
+    Demands inner = demands_of(f_, node, {&result, 1});
+    for (std::string& text : inner.reasons) reason(std::move(text));
+    for (const Demand& by : outer)
+      for (const Demand& demand : inner.reads) use(composed(by, node, result, demand), {});
+  }
+  Demand composed(const Demand& outer, const Comprehension& node, size_t result,
+                  const Demand& inner) {
+    const Expr read = s_[outer.read];
+    const Tensor& tensor = f_.graph()[node.results[result].tensor];
+    std::vector<IndexId> points;
+    for (const Axis& axis : node.points) points.push_back(axis.index);
+    for (const Axis& axis : node.results[result].extra) points.push_back(axis.index);
+    std::unordered_map<IndexId, ExprId> map;
+    Demand out = outer;
+    auto places = places_of(read);
+    for (size_t k = 0; k < places.size(); ++k) {
+      map[points.at(k)] = places[k];
+      if (!read.guarded && !is_gathered(s_, places[k])) continue;
+      out.conditions.push_back(s_.binary(Op::le, s_.integer(0), places[k]));
+      out.conditions.push_back(s_.binary(Op::lt, places[k], tensor.shape[k]));
+    }
+    for (const Axis& axis : inner.axes) {
+      if (map.contains(axis.index)) continue;
+      IndexId fresh(next_index_++);
+      map[axis.index] = s_.index(fresh);
+      out.axes.push_back({fresh, axis.extent, axis.name, {}, {}});
+    }
+    for (ExprId condition : inner.conditions)
+      out.conditions.push_back(substitute(s_, condition, map));
+    out.factors.insert(out.factors.end(), inner.factors.begin(), inner.factors.end());
+    out.read = substitute(s_, inner.read, map);
+    return out;
   }
 
   /// Whether a result leaves points of an output that lies over an input as they are.
@@ -242,6 +302,8 @@ private:
   std::vector<Axis> opaque_, times_; ///< steps: of one value, or of all values
   std::vector<TensorId> steps_;      ///< the tensors that hold them, outermost first
   std::map<TensorId, ExprId> reads_;
+  std::map<TensorId, std::vector<Demand>> partial_;
+  uint32_t next_index_ = 0x40000000u; ///< for composed demands; no node has so many of its own
   Traffic out_;
 };
 
