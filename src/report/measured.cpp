@@ -86,7 +86,7 @@ private:
   bool ok_ = true;
 };
 
-/// Kernels by report name, and by the symbols that launches of that name use.
+/// Positions of kernels by their names in the report.
 std::map<std::string, size_t> kernels_by_name(const Json& report) {
   std::map<std::string, size_t> known;
   size_t position = 0;
