@@ -174,6 +174,14 @@ ValueId Builder::element(kernel::TensorId id, std::vector<ValueId> coordinates) 
   return values().element(id, register_type(kernel()[id].type), coordinates);
 }
 
+ValueId Builder::narrowed(ElemType type, ValueId value) {
+  auto& v = values();
+  Type to = register_type(type);
+  if (to == Type::i32 && v[value].type == Type::index) value = v.convert(Type::i64, value);
+  if (to == Type::i32 && v[value].type == Type::i64) value = v.round(type, value);
+  return v.convert(to, value);
+}
+
 kernel::For Builder::open_loop(std::string name, ValueId begin, ValueId end, ValueId step,
                                kernel::LoopKind kind) {
   auto& v = values();

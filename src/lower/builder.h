@@ -66,6 +66,8 @@ public:
   kernel::TensorId shared(std::string name, graph::ElemType type, std::vector<int64_t> shape,
                           std::vector<int64_t> stride = {});
   ValueId element(kernel::TensorId tensor, std::vector<ValueId> coordinates = {});
+  /// A value in the register type of a tensor; wide integers saturate at the tensor's range.
+  ValueId narrowed(graph::ElemType type, ValueId value);
 
   template <class F>
   void loop(std::string name, ValueId begin, ValueId end, ValueId step, kernel::LoopKind kind,

@@ -75,8 +75,7 @@ void store_result(Terms& terms, const graph::Result& result, std::span<const Val
       if (!path) value = result.value;
     }
     ValueId lowered = terms.lower(value, path);
-    Type type = register_type(g[result.tensor].type);
-    b.store({b.param(storage, true), places}, v.convert(type, lowered), when);
+    b.store({b.param(storage, true), places}, b.narrowed(g[result.tensor].type, lowered), when);
   };
   auto nest = [&](auto&& self, size_t level) -> void {
     if (level == result.extra.size()) return write();

@@ -375,7 +375,7 @@ private:
     auto& v = b_.values();
     for (const graph::Result& result : c.results) {
       const graph::Tensor& t = g_[result.tensor];
-      ValueId value = v.convert(register_type(t.type), terms_.lower(result.value));
+      ValueId value = b_.narrowed(t.type, terms_.lower(result.value));
       value = b_.let(t.name, value);
       row_values_[result.tensor] = value;
       if (is_internal(result.tensor)) continue;
@@ -410,7 +410,7 @@ private:
           keep(kept);
           for (size_t i = 0; i < out.size(); ++i) {
             const graph::Tensor& t = g_[c.results[i].tensor];
-            ValueId value = v.convert(register_type(t.type), terms_.lower(c.results[i].value));
+            ValueId value = b_.narrowed(t.type, terms_.lower(c.results[i].value));
             auto kept = elements_pending_.find(c.results[i].tensor);
             if (kept != elements_pending_.end()) {
               // Later readers see the stored format.

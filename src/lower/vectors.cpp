@@ -115,8 +115,7 @@ void emit_vectors(Terms& terms, const graph::Comprehension& node, std::vector<Va
         if (!out[i])
           store_result(terms, result, points, {});
         else
-          b.store({out[i], {e}},
-                  v.convert(register_type(g[result.tensor].type), terms.lower(result.value)));
+          b.store({out[i], {e}}, b.narrowed(g[result.tensor].type, terms.lower(result.value)));
       }
       terms.exchange_override(std::move(outer));
     });

@@ -44,8 +44,8 @@ std::optional<Member> member(const Graph& graph, const Comprehension& c,
   return Member{Role::elements, c.points.size() - 1, c.points.back().extent};
 }
 
-/// Reads that touch the inner axis do so along the tensor's last place, so that neighbouring
-/// threads touch neighbouring elements.
+/// Reads that touch the inner axis do so along the tensor's last place, without a stride, so that
+/// neighbouring threads touch neighbouring elements.
 bool contiguous(const Graph& graph, const Comprehension& c, size_t rows) {
   auto all = graph::roots(c);
   graph::IndexId inner(static_cast<uint32_t>(rows));
@@ -54,6 +54,7 @@ bool contiguous(const Graph& graph, const Comprehension& c, size_t rows) {
     if (e.op == Op::fold) return false;
     if (e.op != Op::read || !std::binary_search(e.free.begin(), e.free.end(), inner)) continue;
     const graph::Tensor& t = graph[TensorId(e.ref)];
+    if (!t.strides.empty() && graph.exprs.as_integer(t.strides.back()) != 1) return false;
     for (size_t i = 0; i < t.shape.size(); ++i) {
       const auto& free = graph.exprs[e.operands[i]].free;
       if (i + 1 < t.shape.size() && std::binary_search(free.begin(), free.end(), inner))

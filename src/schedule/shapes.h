@@ -24,6 +24,7 @@ plan::KernelPlan plan_point(const graph::Graph& graph, const graph::Comprehensio
                             const Machine& machine);
 plan::KernelPlan plan_row(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
                           const RowGroup& group, const Machine& machine);
+/// No variants where the operands' tiles do not fit a block's shared memory.
 plan::KernelPlan plan_tile(const graph::Graph& graph, const graph::Comprehension& node,
                            const graph::Sides& sides, const Machine& machine);
 

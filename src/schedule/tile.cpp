@@ -1,5 +1,6 @@
 // Contractions: how large the tiles are.
 #include "schedule/shapes.h"
+#include <algorithm>
 
 namespace tang::schedule {
 
@@ -18,6 +19,27 @@ std::optional<int64_t> fixed_size(const Graph& graph, const Comprehension& node,
     product *= *extent;
   }
   return product;
+}
+
+/// Shared memory of a block's staged tiles, each with its columns of padding.
+int64_t staged_bytes(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
+                     const plan::Fields& f) {
+  auto all = graph::roots(c);
+  bool wide = std::any_of(c.results.begin(), c.results.end(), [&](const graph::Result& r) {
+    return graph[r.tensor].type == graph::ElemType::f64;
+  });
+  for (graph::ExprId id : graph::reachable(graph.exprs, all))
+    wide |= graph.exprs[id].op == graph::Op::read &&
+            graph[graph::TensorId(graph.exprs[id].ref)].type == graph::ElemType::f64;
+  auto bytes = [&](const std::vector<graph::ExprId>& list, int size) {
+    int64_t sum = 0;
+    for (graph::ExprId id : list) {
+      bool eight = wide || graph.exprs[id].scalar == graph::Scalar::integer;
+      sum += int64_t{f.block_k} * (size + 4) * (eight ? 8 : 4);
+    }
+    return sum;
+  };
+  return bytes(operands.a, f.block_m) + bytes(operands.b, f.block_n);
 }
 
 } // namespace
@@ -49,7 +71,12 @@ plan::KernelPlan plan_tile(const Graph& graph, const Comprehension& c, const gra
   v.fields.thread_m = v.fields.thread_n = thread;
   v.fields.stage = true;
   v.fields.threads = (block / thread) * (block / thread);
-  kernel.variants.push_back(v);
+  // A body of many operands: shallower stages, or no tile at all.
+  auto operands = graph::operands_of(graph, c, sides);
+  while (v.fields.block_k > 4 && staged_bytes(graph, c, operands, v.fields) > machine.shared_bytes)
+    v.fields.block_k /= 2;
+  if (staged_bytes(graph, c, operands, v.fields) <= machine.shared_bytes)
+    kernel.variants.push_back(v);
   return kernel;
 }
 
