@@ -253,9 +253,12 @@ private:
       loaded_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.chunks, f_.vector});
     }
     if (reads.empty()) return;
-    b_.loop("c", f_.chunks, LoopKind::unrolled, [&](ValueId c) {
-      ValueId first = b_.let(inner_.name + "0", first_of(c));
-      b_.when(v.less(first, extent_), [&] {
+    // Threads past the end read the last vector once more: without branches, all loads of a row are
+    // in flight together.
+    b_.when(v.less(v.integer(0), extent_), [&] {
+      b_.loop("c", f_.chunks, LoopKind::unrolled, [&](ValueId c) {
+        ValueId last = v.sub(extent_, v.integer(f_.vector));
+        ValueId first = b_.let(inner_.name + "0", v.binary(Op::min, first_of(c), last));
         terms_.scope([&] {
           for (ExprId id : reads) {
             const Expr& read = g_.exprs[id];
