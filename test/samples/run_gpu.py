@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The samples on a CUDA device, in three steps that may run on different machines.
+"""The samples on a CUDA device, in steps that may run on different machines.
 
   run_gpu.py generate --tangc PATH --target sm_90a DIR   writes each case's sources at -O0, -O2, and -O2 bound with -D
   run_gpu.py compile --target sm_90a DIR                 nvcc, warnings as errors, into shared objects
   run_gpu.py run --target sm_90a DIR [CASE...]           runs them against numpy: NaN-filled outputs and workspace,
                                                          guards behind every buffer, the same bits twice
+  run_gpu.py check --tangc PATH --target sm_80,sm_90a DIR   generate and compile for several targets
 
-`compile` needs nvcc; `run` needs a device and the CUDA runtime. Exit 77 where they are missing.
+--form keeps one form, --one-per-sample one case of each sample. `compile` needs nvcc; `run` needs a device and the CUDA runtime. Exit 77 where they are missing.
 """
 import argparse
 import concurrent.futures
@@ -101,23 +102,27 @@ def call(device, library, inputs, sizes, over, dims):
     return found
 
 
-def cases_of(names):
+def cases_of(options):
     known = expect.cases()
-    return [known[n] for n in (names or known)]
+    chosen = [known[n] for n in (options.cases or known)]
+    if options.one_per_sample:
+        chosen = list({case["file"]: case for case in reversed(chosen)}.values())[::-1]
+    return chosen
 
 
 def generate(options):
-    for case in cases_of(options.cases):
+    for case in cases_of(options):
         one = Case(case, options.tangc, options.folder / case["name"])
-        for form, flags in FORMS.items():
+        for form in options.form:
+            flags = FORMS[form]
             if form == "bound" and not one.bindings:
                 continue
             one.generate(options.target, [*flags, *(one.bindings if form == "bound" else [])], one.folder / form)
 
 
 def forms_in(options):
-    for case in cases_of(options.cases):
-        for form in FORMS:
+    for case in cases_of(options):
+        for form in options.form:
             folder = options.folder / case["name"] / form
             source = folder / f"{pathlib.Path(case['file']).stem}.{options.target}.cu"
             if source.exists():
@@ -141,6 +146,18 @@ def compile_all(options):
     print("\n".join(failures))
     print(f"{len(work)} sources compiled for {options.target}, {len(failures)} failed")
     return 1 if failures or not work else 0
+
+
+def check(options):
+    if not nvcc():
+        print("skipped: nvcc is not installed")
+        return 77
+    failed = 0
+    for target in options.target.split(","):
+        one = argparse.Namespace(**{**vars(options), "target": target, "folder": options.folder / target})
+        generate(one)
+        failed += compile_all(one)
+    return 1 if failed else 0
 
 
 def run(options):
@@ -170,14 +187,17 @@ def run(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["generate", "compile", "run"])
+    parser.add_argument("step", choices=["generate", "compile", "run", "check"])
     parser.add_argument("--tangc")
     parser.add_argument("--target", default="sm_90a")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--form", action="append", choices=list(FORMS))
+    parser.add_argument("--one-per-sample", action="store_true")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    return {"generate": generate, "compile": compile_all, "run": run}[options.step](options) or 0
+    options.form = options.form or list(FORMS)
+    return {"generate": generate, "compile": compile_all, "run": run, "check": check}[options.step](options) or 0
 
 
 if __name__ == "__main__":

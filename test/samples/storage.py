@@ -43,8 +43,8 @@ def encode(format, array):
         return (nibbles[::2] | nibbles[1::2] << 4).astype(np.uint8).tobytes()
     table = f8_values(format)
     flat = array.astype(np.float64).ravel()
-    codes = np.array([int(np.flatnonzero((table == v) & (np.signbit(table) == np.signbit(v)))[0]) for v in flat], np.uint8)
-    return codes.tobytes()
+    code_of = {(v, np.signbit(v)) if v == v else "nan": code for code, v in enumerate(table)}
+    return np.array([code_of[(v, np.signbit(v)) if v == v else "nan"] for v in flat], np.uint8).tobytes()
 
 
 def decode(format, data, shape):
