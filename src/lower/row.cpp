@@ -129,6 +129,7 @@ private:
     }
     const Comprehension& c = *members_[member];
     std::vector<ExprId> stack, found;
+    auto roots = graph::roots(c);
     if (c.reduction)
       stack = c.reduction->body;
     else
@@ -148,7 +149,7 @@ private:
       for (ExprId operand : e.operands)
         if (seen.insert(operand).second) stack.push_back(operand);
     }
-    std::sort(found.begin(), found.end());
+    order_by_appearance(g_.exprs, roots, found);
     if (kept_.size() + found.size() > most) found.clear();
     return found;
   }
@@ -213,6 +214,7 @@ private:
       }
       if (inside) found.push_back(id);
     }
+    order_by_appearance(g_.exprs, all, found);
     return found;
   }
 

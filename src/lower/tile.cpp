@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "graph/contraction.h"
 #include "lower/emit.h"
+#include "lower/vectors.h"
 #include <algorithm>
 
 namespace tang::lower {
@@ -33,6 +34,8 @@ public:
       std::sort(sides_.batch.begin(), sides_.batch.end());
     }
     operands_ = graph::operands_of(g_, c_, sides_);
+    order_by_appearance(g_.exprs, r_.body, operands_.a);
+    order_by_appearance(g_.exprs, r_.body, operands_.b);
     points_.resize(c_.points.size());
   }
 

@@ -27,6 +27,23 @@ bool moves_as_vector(const graph::Graph& graph, const Expr& read, const Axis& in
   return extent && *extent % width == 0;
 }
 
+void order_by_appearance(const graph::ExprStore& store, std::span<const ExprId> roots,
+                         std::vector<ExprId>& terms) {
+  if (terms.size() < 2) return;
+  std::unordered_map<ExprId, size_t> place;
+  std::vector<ExprId> stack(roots.rbegin(), roots.rend());
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    if (!place.emplace(id, place.size()).second) continue;
+    const auto& operands = store[id].operands;
+    for (size_t i = operands.size(); i-- > 0;)
+      if (operands[i]) stack.push_back(operands[i]);
+  }
+  std::sort(terms.begin(), terms.end(),
+            [&](ExprId a, ExprId b) { return place.at(a) < place.at(b); });
+}
+
 std::vector<ExprId> vector_reads(const graph::Graph& graph, std::span<const ExprId> roots,
                                  const Axis& inner, int width) {
   const graph::ExprStore& store = graph.exprs;
@@ -46,7 +63,7 @@ std::vector<ExprId> vector_reads(const graph::Graph& graph, std::span<const Expr
     for (size_t i = 0; i < always; ++i)
       if (seen.insert(e.operands[i]).second) stack.push_back(e.operands[i]);
   }
-  std::sort(found.begin(), found.end());
+  order_by_appearance(store, roots, found);
   return found;
 }
 

@@ -9,6 +9,11 @@ namespace tang::lower {
 bool moves_as_vector(const graph::Graph& graph, const graph::Expr& read, const graph::Axis& inner,
                      int width);
 
+/// Sorts terms by where a walk from `roots` meets them first. Ids depend on what else the graph
+/// holds, and equal layers are to become equal kernels.
+void order_by_appearance(const graph::ExprStore& store, std::span<const ExprId> roots,
+                         std::vector<ExprId>& terms);
+
 /// Reads among `roots` that are needed on every path and move as vectors along `inner`.
 std::vector<ExprId> vector_reads(const graph::Graph& graph, std::span<const ExprId> roots,
                                  const graph::Axis& inner, int width);

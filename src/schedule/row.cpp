@@ -121,6 +121,8 @@ std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::N
   for (uint32_t n = first; n < nodes.size() && group.nodes.size() < limit; ++n) {
     const auto* c = std::get_if<Comprehension>(&nodes[n].definition);
     if (!c) break;
+    // What tiles reuse is no row's own: a product of two matrices, though both lie along `k`.
+    if (auto sides = graph::contraction(graph, *c); sides && worth_tiling(graph, *c, *sides)) break;
     auto m = member(graph, *c, head ? std::optional(group.rows) : std::nullopt);
     if (!m || (m->role == Role::row && !head)) break;
     if (!head) group.rows = m->rows, group.extent = m->inner, head = c;

@@ -121,6 +121,17 @@ TEST_CASE("tiles only where something is reused", "[contraction]") {
   CHECK(plan("M", "3") == "point[c]");
 }
 
+TEST_CASE("a product of matrices is no row, though both lie along the depth", "[contraction]") {
+  for (const auto& machine : {gpu(), core()})
+    CHECK(as_written("dim M, N, K\ninput a : f32[M, K]\ninput b : f32[N, K]\n"
+                     "c[i, j] = sum[k] a[i, k] * b[j, k]\noutput c : f32[M, N]\n",
+                     machine)
+              .text() == "tile[c]");
+  CHECK(as_written("dim M, K\ninput a : f32[M, K]\ninput b : f32[K]\n"
+                   "c[i] = sum[k] a[i, k] * b[k]\noutput c : f32[M]\n")
+            .text() == "row[c]");
+}
+
 TEST_CASE("a block's tiles fit its shared memory", "[contraction]") {
   // Every product brings two operands of its own.
   for (int products : {1, 4, 8, 40}) {

@@ -1,0 +1,224 @@
+// What each emitter's kernels are made of.
+#include "lowered.h"
+
+using namespace tang::lower::test;
+using Widths = std::map<int, int>;
+
+namespace {
+
+std::string rows(const std::string& type, const std::string& n, const std::string& body) {
+  return "dim M in 0..100000\ninput x : " + type + "[M, " + n + "]\n" + body +
+         "output y : " + type + "[M, " + n + "]\n";
+}
+
+} // namespace
+
+TEST_CASE("softmax of a row that a warp holds", "[row]") {
+  auto p = lowered(rows("bf16", "1024", "y[i, j] = softmax[j] x[i, j]\n"));
+  REQUIRE(p.program.steps.size() == 1);
+  REQUIRE(p.program.kernels.size() == 1);
+  CHECK(p.program.slots.empty());
+  Counts n = counts_of(kernel_at(p.program));
+  // Read once and written once, in vectors; a butterfly for the maximum and one for the sum.
+  CHECK(n.copies == Widths{{8, 2}});
+  CHECK(n.loads == 0);
+  CHECK(n.stores == 0);
+  CHECK(n.shuffles == 10);
+  CHECK(n.barriers == 0);
+  CHECK(n.shared == 0);
+  CHECK(n.serial == 0);
+}
+
+TEST_CASE("softmax of a row that a block holds", "[row]") {
+  auto p = lowered(rows("bf16", "8192", "y[i, j] = softmax[j] x[i, j]\n"));
+  Counts n = counts_of(kernel_at(p.program));
+  CHECK(n.copies == Widths{{8, 2}});
+  CHECK(n.shuffles == 10);
+  // Warps meet once for each reduction.
+  CHECK(n.barriers == 2);
+  CHECK(n.shared == 2);
+}
+
+TEST_CASE("softmax of rows of any length", "[row]") {
+  auto p = lowered("dim M, N in 0..10000000\ninput x : f32[M, N]\ny[i, j] = softmax[j] x[i, j]\n"
+                   "output y : f32[M, N]\n");
+  const auto& d = std::get<tang::kernel::Dispatch>(p.program.steps.at(0).node);
+  REQUIRE(d.variants.size() > 2);
+  CHECK(!d.variants.back().condition);
+  for (size_t v = 0; v + 1 < d.variants.size(); ++v) CHECK(d.variants[v].condition);
+  // The last reads the row again for each of its three passes, element by element.
+  Counts last = counts_of(kernel_at(p.program, 0, d.variants.size() - 1));
+  CHECK(last.copies.empty());
+  CHECK(last.loads == 3);
+  CHECK(last.serial + last.vector == 3);
+}
+
+TEST_CASE("layer norm reads its row once, its weights late", "[row]") {
+  auto p = lowered("dim M in 0..100000\ninput x : bf16[M, 1024]\nparam w : bf16[1024]\n"
+                   "param b : bf16[1024]\ny[i, j] = layernorm[j](x[i, j], w[j], b[j], 1e-5)\n"
+                   "output y : bf16[M, 1024]\n");
+  REQUIRE(p.program.kernels.size() == 1);
+  Counts n = counts_of(kernel_at(p.program));
+  CHECK(n.copies == Widths{{8, 4}});
+  CHECK(n.shuffles == 10);
+  CHECK(n.barriers == 0);
+}
+
+TEST_CASE("states of several fields are exchanged whole", "[row]") {
+  SECTION("the largest and its place") {
+    auto p = lowered("dim M\ninput x : f32[M, 256]\na[i] = argmax[j] x[i, j]\noutput a : i32[M]\n");
+    Counts n = counts_of(kernel_at(p.program));
+    CHECK(n.shuffles == 10);
+    CHECK(n.stores == 1);
+    CHECK(n.predicated_stores == 1);
+  }
+  SECTION("a user monoid of three") {
+    auto p = lowered("monoid three(s = 0, p = 1, m = -inf) (a, b) -> "
+                     "(a.s + b.s, a.p * b.p, max(a.m, b.m))\n"
+                     "dim M\ninput x : f32[M, 256]\n"
+                     "(n[i], m[i], v[i]) = three[j](1, x[i, j], x[i, j])\n"
+                     "output n : f32[M]\noutput m : f32[M]\noutput v : f32[M]\n");
+    Counts n = counts_of(kernel_at(p.program));
+    CHECK(n.shuffles == 15);
+    CHECK(n.stores == 3);
+  }
+}
+
+TEST_CASE("without threads a row is loops", "[row]") {
+  auto p = lowered("dim M, N\ninput x : f32[M, N]\ny[i, j] = softmax[j] x[i, j]\n"
+                   "output y : f32[M, N]\n",
+                   core());
+  Counts n = counts_of(kernel_at(p.program));
+  CHECK(n.serial == 2);
+  CHECK(n.vector == 1);
+  CHECK(n.shuffles + n.barriers + n.shared == 0);
+  CHECK(kernel_at(p.program).threads.empty());
+  CHECK(kernel_at(p.program).blocks.size() == 1);
+}
+
+TEST_CASE("a matrix product in tiles", "[tile]") {
+  std::string body = "dim M, N, K\ninput a : f32[M, K]\ninput b : f32[K, N]\ninput z : f32[N]\n"
+                     "c[i, j] = relu(z[j] + sum[k] a[i, k] * b[k, j])\noutput c : f32[M, N]\n";
+  SECTION("of a block") {
+    auto p = lowered(body);
+    REQUIRE(p.program.kernels.size() == 1);
+    Counts n = counts_of(kernel_at(p.program));
+    CHECK(n.shared == 2);
+    CHECK(n.barriers == 2);
+    CHECK(n.shuffles == 0);
+    // Every thread stores its 4 x 4 points, each under its own bounds.
+    CHECK(n.stores == 16);
+    // The depth, and what is left of it.
+    CHECK(n.serial == 2);
+    CHECK(kernel_at(p.program).thread_count() == 256);
+  }
+  SECTION("of a core") {
+    auto p = lowered(body, core());
+    Counts n = counts_of(kernel_at(p.program));
+    CHECK(n.shared + n.barriers + n.shuffles == 0);
+    // A whole tile and one cut off, each: operand, product, result.
+    CHECK(n.vector == 6);
+    CHECK(n.stores == 2);
+  }
+  SECTION("a depth that tiles divide has no rest") {
+    auto p = lowered("dim M, N\ninput a : f32[M, 64]\ninput b : f32[64, N]\n"
+                     "c[i, j] = sum[k] a[i, k] * b[k, j]\noutput c : f32[M, N]\n");
+    CHECK(counts_of(kernel_at(p.program)).serial == 1);
+  }
+  SECTION("few points: smaller tiles") {
+    auto p = lowered("dim N\ninput a : f32[16, 64]\ninput b : f32[64, N]\n"
+                     "c[i, j] = sum[k] a[i, k] * b[k, j]\noutput c : f32[16, N]\n");
+    CHECK(counts_of(kernel_at(p.program)).stores == 4);
+  }
+}
+
+TEST_CASE("maps move vectors where rows are whole vectors", "[point]") {
+  SECTION("two widths of one map") {
+    auto p = lowered("dim N\ninput x : bf16[N]\ninput z : f32[N]\ny[i] = x[i] + z[i]\n"
+                     "output y : bf16[N]\n");
+    Counts wide = counts_of(kernel_at(p.program, 0, 0)),
+           narrow = counts_of(kernel_at(p.program, 0, 1));
+    CHECK(wide.copies == Widths{{4, 2}, {8, 2}});
+    CHECK(wide.loads + wide.stores == 0);
+    CHECK(narrow.copies.empty());
+    CHECK(narrow.loads == 2);
+    CHECK(narrow.stores == 1);
+  }
+  SECTION("what is read elsewhere is read by elements") {
+    auto p =
+        lowered("input x : f32[1024]\ny[i] = x[i] + (x[i - 1] else 0)\noutput y : f32[1024]\n");
+    Counts n = counts_of(kernel_at(p.program));
+    CHECK(n.copies == Widths{{4, 2}});
+    CHECK(n.loads == 1);
+  }
+  SECTION("what a branch guards is not read ahead of it") {
+    auto p = lowered("input x : f32[1024]\ninput z : f32[1024]\n"
+                     "y[i] = where(z[i] > 0, x[i], 0)\noutput y : f32[1024]\n");
+    Counts n = counts_of(kernel_at(p.program));
+    CHECK(n.copies == Widths{{4, 2}});
+    CHECK(n.loads == 1);
+  }
+  SECTION("less alignment than a vector") {
+    auto p = lowered("input x : f32[1024] align 4\ny[i] = x[i] + 1\noutput y : f32[1024]\n");
+    Counts n = counts_of(kernel_at(p.program));
+    CHECK(n.copies == Widths{{4, 1}});
+    CHECK(n.loads == 1);
+  }
+  SECTION("a core walks the innermost axis") {
+    auto p = lowered("dim M, N\ninput x : f32[M, N]\ny[i, j] = x[i, j] + 1\noutput y : f32[M, N]\n",
+                     core());
+    Counts n = counts_of(kernel_at(p.program));
+    CHECK(n.vector == 1);
+    CHECK(n.copies.empty());
+    CHECK(kernel_at(p.program).blocks.size() == 1);
+  }
+}
+
+TEST_CASE("scans and lists stay inside a thread", "[point]") {
+  for (const auto& target : {gpu(), core()}) {
+    auto scan = lowered("dim M, N\ninput x : f32[M, N]\ny[i, j] = scan sum[j] x[i, j]\n"
+                        "output y : f32[M, N]\n",
+                        target);
+    Counts n = counts_of(kernel_at(scan.program));
+    CHECK(n.serial == 1);
+    CHECK(n.loads == 1);
+    CHECK(n.stores == 1);
+    CHECK(n.shuffles + n.barriers == 0);
+    auto list = lowered("dim M, N\ninput x : f32[M, N]\n(v[i, n], a[i, n]) = topk[j; 3] x[i, j]\n"
+                        "output v : f32[M, 3]\noutput a : i32[M, 3]\n",
+                        target);
+    n = counts_of(kernel_at(list.program));
+    CHECK(n.loads == 1);
+    CHECK(n.stores == 2);
+    CHECK(n.barriers + n.shared == 0);
+  }
+}
+
+TEST_CASE("an exponential that two members need is taken once", "[row]") {
+  auto p = lowered(rows("f32", "1024", "y[i, j] = softmax[j] x[i, j]\n"));
+  const auto& k = kernel_at(p.program);
+  int exponentials = 0;
+  for (uint32_t id = 0; id < k.values.size(); ++id)
+    exponentials += k.values[tang::kernel::ValueId(id)].op == tang::graph::Op::exp &&
+                    k.values[tang::kernel::ValueId(id)].form == tang::kernel::Form::operation;
+  CHECK(exponentials == 1);
+}
+
+TEST_CASE("only changed points of an output in place are written", "[in_place]") {
+  std::string head = "dim M, N\ninput x : f32[M, N]\ninput at : i32[M]\ninput v : f32[M]\n";
+  auto stores = [&](const std::string& body, const Target& target) {
+    auto p = lowered(head + body + "output y : f32[M, N] over x\n", target);
+    REQUIRE(p.program.steps.size() == 1);
+    return counts_of(kernel_at(p.program));
+  };
+  for (const auto& target : {gpu(), core()}) {
+    Counts n = stores("y[i, j] = where(j == at[i], v[i], x[i, j])\n", target);
+    CHECK(n.stores == n.predicated_stores);
+    CHECK(n.stores > 0);
+    n = stores("y[i, j] = where(j != at[i], x[i, j], v[i])\n", target);
+    CHECK(n.stores == n.predicated_stores);
+    // Every point changes.
+    n = stores("y[i, j] = x[i, j] * v[i] + at[i]\n", target);
+    CHECK(n.predicated_stores == 0);
+  }
+}
