@@ -11,7 +11,8 @@ namespace {
 class Verifier {
 public:
   Verifier(const Graph& graph, std::string_view stage)
-      : graph_(graph), s_(graph.exprs), stage_(stage), defined_(graph.tensors.size(), false) {}
+      : graph_(graph), s_(graph.exprs), stage_(stage), defined_(graph.tensors.size(), false),
+        replaced_(graph.tensors.size(), false) {}
 
   void run() {
     for (uint32_t i = 0; i < graph_.tensors.size(); ++i) check_tensor(TensorId(i));
@@ -133,6 +134,7 @@ private:
     require(valid(TensorId(e.ref)), "a read of no tensor");
     const Tensor& tensor = graph_[TensorId(e.ref)];
     require(defined_[e.ref], "`{}` is read before it is defined", tensor.name);
+    require(!replaced_[e.ref], "`{}` is read after an output was stored over it", tensor.name);
     require(places_of(e).size() == tensor.shape.size(),
             "`{}` has rank {} and is read with {} places", tensor.name, tensor.shape.size(),
             places_of(e).size());
@@ -223,7 +225,27 @@ private:
     for (const UnprovedRead& open : unproved_reads(graph_, c))
       require(false, "place {} of {} may leave the tensor", open.place,
               to_text(graph_, c, open.read));
+    for (const Result& result : c.results) check_in_place(c, result);
     for (const Result& result : c.results) define(result.tensor);
+  }
+
+  /// What is stored over an input may read it at the point that is written, and nobody may later.
+  void check_in_place(const Comprehension& c, const Result& result) {
+    TensorId over = graph_[result.tensor].over;
+    if (!over) return;
+    std::vector<ExprId> roots;
+    for (const Result& each : c.results) roots.push_back(each.value);
+    if (c.reduction) roots.insert(roots.end(), c.reduction->body.begin(), c.reduction->body.end());
+    if (c.reduction && c.reduction->filter) roots.push_back(c.reduction->filter);
+    for (ExprId id : reachable(s_, roots)) {
+      const Expr& e = s_[id];
+      if (e.op != Op::read || TensorId(e.ref) != over) continue;
+      for (size_t k = 0; k < places_of(e).size(); ++k)
+        require(k < c.points.size() && s_[e.operands[k]].op == Op::index &&
+                    IndexId(s_[e.operands[k]].ref) == c.points[k].index,
+                "{} is stored over {} and reads it at other points", result.tensor, over);
+    }
+    replaced_[over.value] = true;
   }
 
   const Monoid* check_reduction(const Comprehension& c, const Scope& points) {
@@ -266,6 +288,7 @@ private:
     require(graph_[r.step].shape.empty(), "the step of a recurrence has a rank");
     for (const Carry& carry : r.carries) {
       require(valid(carry.init) && defined_[carry.init.value], "a carried tensor starts undefined");
+      require(!replaced_[carry.init.value], "a carried tensor starts replaced");
       define(carry.current);
     }
     std::string outer = where_;
@@ -294,6 +317,7 @@ private:
   std::string_view stage_;
   std::string where_ = "graph";
   std::vector<char> defined_;
+  std::vector<char> replaced_; ///< inputs that an output was stored over
   std::unordered_set<ExprId> checked_;
 };
 

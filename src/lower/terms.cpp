@@ -1,6 +1,8 @@
 #include "lower/terms.h"
 #include "base/check.h"
 #include "lower/accumulate.h"
+#include "lower/signature.h"
+#include "lower/vectors.h"
 #include <algorithm>
 
 namespace tang::lower {
@@ -44,8 +46,10 @@ std::vector<ExprId> reachable_here(const ExprStore& store, std::span<const ExprI
 /// Under which paths each term is needed, as a disjunction of conjunctions without absorbed
 /// members, and how often it is used.
 struct Terms::Needs {
+  const ExprStore& store;
   std::unordered_map<ExprId, std::vector<Path>> paths;
   std::unordered_map<ExprId, int> uses;
+  std::unordered_set<ExprId> loosened; ///< reads that no longer wait for all of their conditions
 
   void add(ExprId id, const Path& path) {
     auto& list = paths[id];
@@ -69,7 +73,72 @@ struct Terms::Needs {
     return path;
   }
 
-  Needs(const ExprStore& store, std::span<const ExprId> roots, ExprId condition) {
+  /// True when the value of `from` waits for `read`: through operands, and through the conditions
+  /// under which other reads are loaded.
+  bool waits_for(ExprId from, ExprId read) const {
+    std::vector<ExprId> stack{from};
+    std::unordered_set<ExprId> seen{from};
+    auto push = [&](ExprId id) {
+      if (store[id].has_read && seen.insert(id).second) stack.push_back(id);
+    };
+    while (!stack.empty()) {
+      ExprId id = stack.back();
+      stack.pop_back();
+      if (id == read) return true;
+      for (ExprId operand : direct_operands(store[id])) push(operand);
+      auto at = store[id].op == Op::read ? paths.find(id) : paths.end();
+      if (at == paths.end()) continue;
+      for (const Path& path : at->second)
+        for (const auto& [condition, sign] : path) push(condition);
+    }
+    return false;
+  }
+
+  /// The parts of a literal that all hold with it and do not wait for the read.
+  Path free_parts(ExprId condition, bool sign, ExprId read) const {
+    Path parts;
+    std::vector<std::pair<ExprId, bool>> stack{{condition, sign}};
+    while (!stack.empty()) {
+      auto [id, holds] = stack.back();
+      stack.pop_back();
+      const Expr& e = store[id];
+      if (!waits_for(id, read))
+        parts = with(std::move(parts), id, holds);
+      else if (e.op == Op::logical_not)
+        stack.emplace_back(e.operands[0], !holds);
+      else if (e.op == (holds ? Op::logical_and : Op::logical_or))
+        for (ExprId operand : e.operands) stack.emplace_back(operand, holds);
+    }
+    return parts;
+  }
+
+  /// `where(b and r > 0, r, 0)`: the condition of the branch needs the read that it is to protect.
+  /// Such a read is loaded under what of the condition is known before it, and checked itself.
+  void break_cycles(const std::vector<ExprId>& order) {
+    for (ExprId id : order) {
+      if (store[id].op != Op::read || always(id)) continue;
+      for (const Path& path : std::vector<Path>(paths[id])) {
+        Path less;
+        bool cyclic = false;
+        for (const auto& [condition, sign] : path) {
+          if (!store[condition].has_read || !waits_for(condition, id)) {
+            less = with(std::move(less), condition, sign);
+            continue;
+          }
+          cyclic = true;
+          for (const auto& [part, holds] : free_parts(condition, sign, id))
+            less = with(std::move(less), part, holds);
+        }
+        if (!cyclic) continue;
+        std::erase(paths[id], path);
+        add(id, less);
+        loosened.insert(id);
+      }
+    }
+  }
+
+  Needs(const ExprStore& expr_store, std::span<const ExprId> roots, ExprId condition)
+      : store(expr_store) {
     std::vector<ExprId> all(roots.begin(), roots.end());
     if (condition) all.push_back(condition), add(condition, {}), ++uses[condition];
     for (ExprId root : roots) add(root, condition ? Path{{condition, true}} : Path{}), ++uses[root];
@@ -89,6 +158,7 @@ struct Terms::Needs {
           add(operands[i], branch ? with(path, operands[0], sign) : path);
       }
     }
+    break_cycles(order);
   }
 };
 
@@ -126,6 +196,7 @@ std::vector<ValueId> Terms::lower(std::span<const ExprId> roots, ExprId path) {
   const ExprStore& store = builder_.graph().exprs;
   if (path && store.as_boolean(path) == true) path = {};
   Needs needs(store, roots, path);
+  loosened_.insert(needs.loosened.begin(), needs.loosened.end());
   std::vector<ExprId> all(roots.begin(), roots.end());
   size_t before = trail_.size();
   emit_terms(all, needs);
@@ -193,7 +264,7 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
   std::vector<ExprId> list;
   for (ExprId id : wanted)
     if (!store.is_literal(id) && !done_.contains(id)) list.push_back(id);
-  std::sort(list.begin(), list.end());
+  order_by_appearance(store, all, list);
   auto values = lower(list);
   for (size_t i = 0; i < list.size(); ++i) {
     // An index sum is as cheap at its use as by name.
@@ -337,22 +408,8 @@ ValueId Terms::operation(const Expr& e, Type type) {
   return v.binary(e.op, at(operands[0], t), at(operands[1], t));
 }
 
-TensorSource Terms::source_of(const Expr& read) const {
-  TensorSource source{graph::TensorId(read.ref), {}};
-  const graph::Tensor& t = builder_.graph()[source.tensor];
-  using Kind = graph::TensorKind;
-  if (read.guarded || graph::is_packed(t.type) || (t.kind != Kind::input && t.kind != Kind::param))
-    return source;
-  for (size_t i = 0; i + 1 < t.shape.size(); ++i) {
-    auto place = builder_.graph().exprs.as_integer(read.operands[i]);
-    if (!place) break;
-    source.places.push_back(*place);
-  }
-  return source;
-}
-
 std::pair<kernel::TensorId, size_t> Terms::memory_of(const Expr& read) {
-  TensorSource source = source_of(read);
+  TensorSource source = source_of(builder_.graph(), read);
   return {builder_.param(source), source.places.size()};
 }
 
@@ -371,7 +428,7 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
     ExprId place = e.operands[i];
     ValueId value = done_.at(place);
     bool gathered = store[place].has_read && v[value].type != Type::index;
-    if (e.guarded) {
+    if (e.guarded || loosened_.contains(id)) {
       // Data is compared before it is narrowed to an address.
       Type type = gathered ? Type::i64 : Type::index;
       ValueId p = v.convert(type, value),

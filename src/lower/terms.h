@@ -8,6 +8,7 @@
 #include "lower/builder.h"
 #include <functional>
 #include <memory>
+#include <unordered_set>
 #include <utility>
 
 namespace tang::lower {
@@ -87,7 +88,6 @@ public:
 
 private:
   struct Needs;
-  TensorSource source_of(const graph::Expr& read) const;
   std::optional<ExprId> invariant_divisor(const graph::Expr& e) const;
   void leave(size_t terms, size_t indices, size_t facts);
   void emit_terms(std::span<const ExprId> roots, Needs& needs);
@@ -110,6 +110,7 @@ private:
   std::vector<std::pair<graph::IndexId, std::optional<ValueId>>> index_trail_;
   std::unordered_map<ExprId, ValueId> done_;
   std::vector<ExprId> trail_;
+  std::unordered_set<ExprId> loosened_; ///< reads that check their range themselves
 };
 
 } // namespace tang::lower

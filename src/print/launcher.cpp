@@ -318,13 +318,13 @@ std::string Launcher::pointer(Function& f, const Binding& binding, const Tensor&
                                  dialect_.storages[parameter.type].type.text());
   std::string offset;
   if (binding.offset && values_.as_integer(binding.offset) != 0) {
-    ValueId elements = binding.offset;
-    if (graph::is_packed(buffer.type))
-      elements = values_.as_integer(elements)
-                     ? values_.integer(*values_.as_integer(elements) / 2, values_[elements].type)
-                     : elements;
-    offset = " + " + f.values.text(elements, Precedence::multiplicative);
-    if (graph::is_packed(buffer.type) && !values_.as_integer(binding.offset)) offset += " / 2";
+    auto literal = values_.as_integer(binding.offset);
+    bool packed = graph::is_packed(buffer.type);
+    if (packed && literal)
+      offset = fmt::format(" + {}", *literal / 2);
+    else
+      offset = fmt::format(" + {}{}", f.values.text(binding.offset, Precedence::multiplicative),
+                           packed ? " / 2" : "");
   }
   switch (buffer.kind) {
   case Buffer::Kind::argument:

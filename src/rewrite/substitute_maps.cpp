@@ -12,7 +12,9 @@
 // be repeated per reader); a map goes into all of its readers or, if its tensor is needed anyway,
 // only where it is cheap; work is repeated only as far as cost.h allows; bodies stay under
 // `max_body_terms`. Maps are taken in the order of definition, each once, so time is linear in the
-// size of the graph. Source: the deforestation of Wadler, 1990, for views with guards.
+// size of the graph. A node whose output is stored over an input takes only bodies that read that
+// input point for point, and no other input that is replaced. Source: the deforestation of Wadler,
+// 1990, for views with guards.
 #include "base/check.h"
 #include "graph/reads.h"
 #include "rewrite/blocks.h"
@@ -42,6 +44,8 @@ public:
       : graph_(graph), s_(graph.exprs), nodes_(nodes), kept_(kept) {}
 
   void run() {
+    for (const Tensor& tensor : graph_.tensors)
+      if (tensor.over) replaced_.insert(tensor.over);
     for (size_t n = 0; n < nodes_.size(); ++n) count_readers(n);
     for (size_t n = 0; n < nodes_.size(); ++n)
       if (auto* c = std::get_if<Comprehension>(&nodes_[n].definition)) visit(n, *c);
@@ -57,6 +61,8 @@ private:
     Polynomial evaluations; ///< over all views of the tensor
     bool unknown = false;   ///< too large to say
     bool opaque = false;    ///< a recurrence reads it
+    TensorId over;          ///< the input that a reader is stored over
+    bool elsewhere = false; ///< that reader, or another of its kind, reads at other points
   };
 
   // ---- before: who reads what, how often
@@ -69,6 +75,7 @@ private:
     const auto& c = std::get<Comprehension>(nodes_[n].definition);
     auto points = points_of(s_, c.points);
     for (const Result& result : c.results) {
+      if (graph_[result.tensor].over) note_in_place(c, result);
       auto extra = points_of(s_, result.extra);
       count_reads(c, {result.value}, points && extra ? points->times(*extra) : std::nullopt);
     }
@@ -77,6 +84,24 @@ private:
     std::vector<ExprId> inside = c.reduction->body;
     if (c.reduction->filter) inside.push_back(c.reduction->filter);
     count_reads(c, inside, points && axes ? points->times(*axes) : std::nullopt);
+  }
+
+  void note_in_place(const Comprehension& c, const Result& result) {
+    for (ExprId id : reachable(s_, {&result.value, 1})) {
+      if (s_[id].op != Op::read) continue;
+      Use& use = uses_[TensorId(s_[id].ref)];
+      use.elsewhere |= use.over || !at_points(s_[id], c.points);
+      use.over = graph_[result.tensor].over;
+    }
+  }
+
+  /// True when the places of a read are the points, in order.
+  bool at_points(const Expr& read, const std::vector<Axis>& points) const {
+    auto places = places_of(read);
+    bool same = places.size() == points.size();
+    for (size_t k = 0; same && k < places.size(); ++k)
+      same = s_[places[k]].op == Op::index && IndexId(s_[places[k]].ref) == points[k].index;
+    return same;
   }
 
   void count_reads(const Comprehension& c, const std::vector<ExprId>& terms,
@@ -114,6 +139,9 @@ private:
     bool is_map = !c.reduction && !c.scan;
     if (is_map && c.results.size() == 1) own_ = cost_of(s_, c.results[0].value);
     changed_ = false;
+    in_place_ = std::any_of(c.results.begin(), c.results.end(), [&](const Result& r) {
+      return static_cast<bool>(graph_[r.tensor].over);
+    });
     node_ = &c;
     prover_.reset();
     fresh_ = IndexId();
@@ -142,16 +170,22 @@ private:
 
   ExprId substituted(ExprId root) {
     auto terms = reachable(s_, {&root, 1});
-    bool any = std::any_of(terms.begin(), terms.end(), [&](ExprId id) {
-      return s_[id].op == Op::read && inlined_.contains(TensorId(s_[id].ref));
-    });
+    bool any = std::any_of(terms.begin(), terms.end(), [&](ExprId id) { return inlined(id); });
     if (!any) return root;
     changed_ = true;
     return rewrite_from(s_, root, [&](ExprId original, ExprId rebuilt) {
-      if (s_[original].op != Op::read) return rebuilt;
-      auto at = inlined_.find(TensorId(s_[original].ref));
-      return at == inlined_.end() ? rebuilt : inlined_read(original, rebuilt, at->second);
+      const Inlined* map = inlined(original);
+      return map ? inlined_read(original, rebuilt, *map) : rebuilt;
     });
+  }
+
+  /// The map that a term reads and whose body this node takes; null where there is none.
+  const Inlined* inlined(ExprId id) const {
+    if (s_[id].op != Op::read) return nullptr;
+    TensorId tensor(s_[id].ref);
+    auto at = inlined_.find(tensor);
+    if (at == inlined_.end() || (in_place_ && not_in_place_.contains(tensor))) return nullptr;
+    return &at->second;
   }
 
   const Prover& prover() {
@@ -273,6 +307,10 @@ private:
     if (use == uses_.end()) return false;
     bool needed =
         kept_.contains(result.tensor) || tensor.kind == TensorKind::output || use->second.opaque;
+    if (use->second.over && !may_go_in_place(c, result, use->second)) {
+      needed = true;
+      not_in_place_.insert(result.tensor);
+    }
     Inlined map{c.points, result.value, cost_after(result.value), names_, hidden_};
     if (map.cost.terms > max_body_terms) return false;
     if (!is_cheap(map.cost)) {
@@ -285,6 +323,17 @@ private:
     map.names.insert(map.names.begin(), fmt::format("`{}`", tensor.name));
     inlined_.emplace(result.tensor, std::move(map));
     return !needed;
+  }
+
+  /// True when the value may be computed where the result is stored over an input: of all that is
+  /// replaced it reads that input alone, at the point that is written.
+  bool may_go_in_place(const Comprehension& c, const Result& result, const Use& use) const {
+    auto terms = reachable(s_, {&result.value, 1});
+    return std::all_of(terms.begin(), terms.end(), [&](ExprId id) {
+      const Expr& e = s_[id];
+      if (e.op != Op::read || !replaced_.contains(TensorId(e.ref))) return true;
+      return TensorId(e.ref) == use.over && !use.elsewhere && at_points(e, c.points);
+    });
   }
 
   /// The cost of a value after substitution. With one view the sum is exact enough; with several,
@@ -310,13 +359,16 @@ private:
   const TensorSet& kept_;
   std::unordered_map<TensorId, Use> uses_;
   std::unordered_map<TensorId, Inlined> inlined_;
+  TensorSet replaced_;     ///< inputs that an output is stored over
+  TensorSet not_in_place_; ///< maps that nodes stored over an input do not take
   // Of the node that is visited:
   Comprehension* node_ = nullptr;
   std::optional<Prover> prover_;
   IndexId fresh_;
   bool changed_ = false;
-  Cost own_;       ///< of a map's value before substitution
-  Cost view_cost_; ///< of the map put in last
+  bool in_place_ = false; ///< a result is stored over an input
+  Cost own_;              ///< of a map's value before substitution
+  Cost view_cost_;        ///< of the map put in last
   std::vector<std::string> names_;
   size_t hidden_ = 0;
   std::unordered_map<ExprId, ExprId> views_; ///< reads that were replaced

@@ -21,6 +21,9 @@ std::vector<std::string> dictionary();
 /// Whether faults are worth making the input smaller for: false where `fault_of` does so itself.
 bool shrinks_by_bytes();
 
+/// To be called by a `fault_of` that goes on for long, so that it is not taken for one that hangs.
+void still_alive();
+
 /// Counts of what was run, for people: "312 programs, 9 rejected".
 std::string statistics();
 

@@ -27,8 +27,11 @@ std::string fault_of(std::span<const uint8_t> input) {
   counts.only_tinycc += verdict.only_tinycc;
   if (talks && verdict.rejected) std::fprintf(stderr, "rejected: %s\n", verdict.why.c_str());
   if (verdict.fault.empty()) return "";
-  auto wrong = [](const Case& candidate) { return !verdict_of(candidate).fault.empty(); };
-  Case small = minimize(std::move(program), wrong, 1500);
+  auto wrong = [](const Case& candidate) {
+    still_alive();
+    return !verdict_of(candidate).fault.empty();
+  };
+  Case small = minimize(std::move(program), wrong, 600);
   return small.text() + verdict_of(small).fault;
 }
 

@@ -249,6 +249,8 @@ private:
     Indices scope = with_row();
     std::string name = fresh();
     Term body = terms_.real(scope, 1);
+    // The macro's operand mentions its index, as one that keeps its index must.
+    body.text = fmt::format("where(e >= 0, {}, 0.0)", body.text);
     std::string where = terms_.filter(scope);
     say(fmt::format("{} = below[e{}]({})", head(name, scope), where, body.text));
     define(name, Sort::real, scope, {1, false});

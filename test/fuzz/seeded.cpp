@@ -193,6 +193,10 @@ int run_files(const std::vector<std::string>& files) {
 
 } // namespace
 
+void tang::fuzz::still_alive() {
+  alarm(seconds_per_input);
+}
+
 int main(int argc, char** argv) {
   uint64_t seed = 1, runs = UINT64_MAX;
   double seconds = 15;

@@ -98,6 +98,15 @@ void elaborate_file(Context& c, const Module& m, bool is_root) {
   for (StmtId id : m.top) elaborate_statement(c, m, m[id], is_root);
 }
 
+/// An equation that reads an input means the input as given: outputs stored over one come last.
+void replace_inputs_last(graph::Graph& graph) {
+  std::stable_partition(graph.nodes.begin(), graph.nodes.end(), [&](const graph::Node& node) {
+    auto defined = graph::defines_of(node);
+    return std::none_of(defined.begin(), defined.end(),
+                        [&](graph::TensorId id) { return static_cast<bool>(graph[id].over); });
+  });
+}
+
 } // namespace
 
 void elaborate_include(Context& c, const Module& m, const Include& include) {
@@ -192,6 +201,7 @@ std::optional<graph::Graph> elaborate(SourceManager& sources, FileId root,
       sink.report(Kind::no_output, {}, "`{}` states no output", sources.file(root).path);
   }
   if (sink.error_count() > errors) return std::nullopt;
+  replace_inputs_last(c.graph);
   return std::move(c.graph);
 }
 

@@ -12,6 +12,9 @@ constexpr Storage plain_storage(const char* type, const char* store = "$p[$i] = 
 constexpr Storage packed_storage(const char* load) {
   return {"uint8_t", load, Precedence::postfix, "tg_store_4($p, $i, $v)", "$v", ""};
 }
+/// Computed with in 64 bits from the load on: next to an unsigned int C would make all unsigned.
+inline constexpr Storage u32_storage = {
+    "uint32_t", "(int64_t)$p[$i]", Precedence::prefix, "$p[$i] = (uint32_t)$v", "$v", ""};
 /// A byte that is 0 or 1.
 inline constexpr Storage boolean_storage = {"uint8_t",     "$p[$i] != 0", Precedence::equality,
                                             "$p[$i] = $v", "$v",          ""};

@@ -61,7 +61,7 @@ constexpr Storages storages = {
     .i16 = plain_storage("int16_t", "$p[$i] = (int16_t)$v"),
     .i8 = plain_storage("int8_t", "$p[$i] = (int8_t)$v"),
     .i4 = packed_storage("tg_load_i4($p, $i)"),
-    .u32 = plain_storage("uint32_t", "$p[$i] = (uint32_t)$v"),
+    .u32 = u32_storage,
     .u8 = plain_storage("uint8_t", "$p[$i] = (uint8_t)$v"),
     .u4 = packed_storage("tg_load_u4($p, $i)"),
     .boolean = boolean_storage,
