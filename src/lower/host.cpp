@@ -31,10 +31,10 @@ ValueId Host::term(ExprId root) {
   return done.at(root);
 }
 
-ValueId Host::import(const Built& built, ValueId root, std::span<const ValueId> scalars) {
+ValueId Host::import(const kernel::Kernel& kernel, ValueId root, std::span<const ValueId> scalars) {
   std::unordered_map<ValueId, ValueId> done;
   auto& v = values();
-  const kernel::ValueStore& from = built.kernel.values;
+  const kernel::ValueStore& from = kernel.values;
   for (ValueId id : kernel::reachable(from, {&root, 1})) {
     const kernel::Value& e = from[id];
     ValueId value;
@@ -43,8 +43,8 @@ ValueId Host::import(const Built& built, ValueId root, std::span<const ValueId> 
       value = e.type == Type::boolean ? v.boolean(e.integer != 0) : v.integer(e.integer, Type::i64);
       break;
     case kernel::Form::variable:
-      for (size_t i = 0; i < built.kernel.scalars.size(); ++i)
-        if (built.kernel.scalars[i].var.value == e.ref) value = scalars[i];
+      for (size_t i = 0; i < kernel.scalars.size(); ++i)
+        if (kernel.scalars[i].var.value == e.ref) value = scalars[i];
       break;
     case kernel::Form::operation:
       if (e.operands.size() == 1)
@@ -58,7 +58,7 @@ ValueId Host::import(const Built& built, ValueId root, std::span<const ValueId> 
     case kernel::Form::element:
     case kernel::Form::round: break;
     }
-    TANG_CHECK(value, "kernel `{}` has a grid extent that is no host value", built.kernel.name);
+    TANG_CHECK(value, "kernel `{}` has a grid extent that is no host value", kernel.name);
     done[id] = value;
   }
   return done.at(root);

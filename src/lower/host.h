@@ -12,7 +12,7 @@ public:
   /// An integer term over dims.
   ValueId term(ExprId id);
   /// A kernel's value over its scalar parameters, whose host values are `scalars`.
-  ValueId import(const Built& built, ValueId id, std::span<const ValueId> scalars);
+  ValueId import(const kernel::Kernel& kernel, ValueId id, std::span<const ValueId> scalars);
   /// The host value of a scalar parameter.
   ValueId scalar(const ScalarSource& source);
   /// Declares the host variable of a recurrence's step.

@@ -1,6 +1,7 @@
 #include "lower/lower.h"
 #include "base/check.h"
 #include "graph/text.h"
+#include "lower/signature.h"
 #include "lower/workspace.h"
 #include <algorithm>
 #include <set>
@@ -91,21 +92,53 @@ private:
                             TensorId prefix_step, uint32_t plan_number) {
     kernel::Dispatch d;
     d.name = plan.name, d.nodes = plan.nodes, d.plan = plan_number;
+    auto inside = internal(nodes);
+    Signature signature = signature_of(graph_, nodes, inside);
     for (size_t i = 0; i < plan.variants.size(); ++i) {
       const plan::Variant& variant = plan.variants[i];
-      std::string name = unique(i == 0 ? plan.name : fmt::format("{}_{}", plan.name, i + 1));
-      Emission e{graph_,   name,   nodes,           variant.fields,
-                 machine_, steps_, internal(nodes), prefix_step};
-      Built built;
-      switch (plan.emitter) {
-      case plan::Emitter::point: built = emit_point(e); break;
-      case plan::Emitter::row: built = emit_row(e); break;
-      case plan::Emitter::tile: built = emit_tile(e); break;
+      // Inside a recurrence a kernel may take its step.
+      std::string key = fmt::format(
+          "{} {} {} {}\n{}", plan::name(plan.emitter), plan::to_text(variant.fields),
+          prefix_step.value, steps_.empty() ? 0 : steps_.back().first.value + 1, signature.text);
+      auto at = known_.find(key);
+      if (at == known_.end()) {
+        std::string name = i == 0 ? plan.name : fmt::format("{}_{}", plan.name, i + 1);
+        Emission e{graph_,   unique(name), nodes,  variant.fields,
+                   machine_, steps_,       inside, prefix_step};
+        at = known_.emplace(key, emit(plan.emitter, e, signature)).first;
+        kernel(at->second).comment = comment(plan, variant, nodes);
       }
-      d.variants.push_back(
-          launch(std::move(built), variant, [&] { return comment(plan, variant, nodes); }));
+      d.variants.push_back(launch(at->second, signature, variant));
     }
     return d;
+  }
+
+  /// A kernel and which of its signature's tensors its parameters are.
+  struct Known {
+    kernel::KernelId id;
+    std::vector<size_t> params;
+    std::vector<ScalarSource> scalars;
+  };
+  kernel::Kernel& kernel(const Known& known) { return program_.kernels[known.id.value]; }
+
+  Known emit(plan::Emitter emitter, const Emission& e, const Signature& signature) {
+    Built built;
+    switch (emitter) {
+    case plan::Emitter::point: built = emit_point(e); break;
+    case plan::Emitter::row: built = emit_row(e); break;
+    case plan::Emitter::tile: built = emit_tile(e); break;
+    }
+    Known known{kernel::KernelId(static_cast<uint32_t>(program_.kernels.size())),
+                {},
+                std::move(built.scalars)};
+    for (const TensorSource& source : built.tensors) {
+      auto at = std::find(signature.tensors.begin(), signature.tensors.end(), source);
+      TANG_CHECK(at != signature.tensors.end(), "`{}` has a parameter that its nodes do not name",
+                 e.name);
+      known.params.push_back(at - signature.tensors.begin());
+    }
+    program_.kernels.push_back(std::move(built.kernel));
+    return known;
   }
 
   /// What the kernel computes, in the words of the input, and how.
@@ -127,16 +160,19 @@ private:
     return lines;
   }
 
-  template <class Comment>
-  kernel::Variant launch(Built built, const plan::Variant& plan, Comment&& comment) {
+  kernel::Variant launch(const Known& known, const Signature& signature,
+                         const plan::Variant& plan) {
     auto& v = program_.values;
     kernel::Variant variant;
-    for (const TensorSource& source : built.tensors)
+    variant.kernel = known.id;
+    for (size_t param : known.params) {
+      const TensorSource& source = signature.tensors[param];
       variant.bindings.push_back({buffer(source.tensor), host_.offset(source)});
-    for (const ScalarSource& source : built.scalars)
+    }
+    for (const ScalarSource& source : known.scalars)
       variant.scalars.push_back(host_.scalar(source));
-    for (const kernel::BlockMode& mode : built.kernel.blocks)
-      variant.blocks.push_back(host_.import(built, mode.extent, variant.scalars));
+    for (const kernel::BlockMode& mode : kernel(known).blocks)
+      variant.blocks.push_back(host_.import(kernel(known), mode.extent, variant.scalars));
     for (const plan::Fact& fact : plan.when) {
       ValueId extent = host_.term(fact.extent), value = v.integer(fact.value, Type::i64);
       ValueId holds = fact.kind == plan::Fact::Kind::at_most
@@ -146,14 +182,6 @@ private:
       variant.condition = v.both(variant.condition, holds);
     }
     if (variant.condition && v.as_boolean(variant.condition) == true) variant.condition = {};
-    auto [at, fresh] =
-        known_.try_emplace(kernel::canonical_text(built.kernel),
-                           kernel::KernelId(static_cast<uint32_t>(program_.kernels.size())));
-    variant.kernel = at->second;
-    if (fresh) {
-      built.kernel.comment = comment();
-      program_.kernels.push_back(std::move(built.kernel));
-    }
     return variant;
   }
 
@@ -185,6 +213,7 @@ private:
     loop.var = host_.declare_step(r.step, r.time.name);
     loop.extent = host_.term(r.time.extent);
     graph::IntRange range = program_.values.range(loop.extent);
+    if (range.hi <= 0) return; // no step is ever taken
     steps_.emplace_back(
         r.step, std::max<int64_t>(range.hi == graph::IntRange{}.hi ? range.hi : range.hi - 1, 0));
     loop.body = steps(plan.steps, r.body);
@@ -234,8 +263,7 @@ private:
   std::unordered_map<TensorId, std::set<const Node*>> readers_;
   std::vector<std::pair<TensorId, int64_t>> steps_;
   std::set<std::string> names_;
-  /// Kernels by canonical text: equal layers share one.
-  std::unordered_map<std::string, kernel::KernelId> known_;
+  std::unordered_map<std::string, Known> known_; ///< by schedule and signature
 };
 
 } // namespace
