@@ -28,6 +28,8 @@ public:
     require(kernel_.thread_count() <= 1024, "a block has {} threads", kernel_.thread_count());
     for (const BlockMode& mode : kernel_.blocks) {
       value(mode.extent);
+      // A grid without blocks runs nothing, whatever its accesses are.
+      branches_ += kernel_.values.range(mode.extent).hi <= 0;
       if (!kernel_.flat_block) define(mode.coordinate);
     }
     threads();

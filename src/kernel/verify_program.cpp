@@ -84,10 +84,10 @@ private:
 
   void written(uint32_t buffer) const {
     const Buffer& b = program_.buffers[buffer];
-    bool empty = program_.values.as_integer(b.elements) == 0;
+    bool empty = program_.values.range(b.elements).hi <= 0;
     require(!b.written || empty || written_.contains(buffer), "nothing writes output `{}`", b.name);
     bool needs = b.kind == Buffer::Kind::workspace && life_.contains(buffer);
-    require(!needs || written_.contains(buffer), "`{}` is read and never written", b.name);
+    require(!needs || empty || written_.contains(buffer), "`{}` is read and never written", b.name);
   }
 
   /// Buffers of one slot are in use one after the other.
