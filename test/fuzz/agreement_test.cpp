@@ -1,0 +1,133 @@
+// Programs that once went wrong, and that what looks for faults finds them.
+#include "agreement.h"
+#include "fuzz.h"
+#include "minimize.h"
+#include "run_c.h"
+#include <catch2/catch.hpp>
+#include <cstring>
+
+using namespace tang::fuzz;
+
+void tang::fuzz::still_alive() {}
+
+namespace {
+
+void check_agreement(const std::vector<std::string>& statements,
+                     const std::map<std::string, int64_t>& dims = {}) {
+  for (uint64_t data : {1, 2, 3}) {
+    Case program{statements, dims, data};
+    Verdict verdict = verdict_of(program);
+    INFO(program.text() << verdict.why);
+    CHECK_FALSE(verdict.rejected);
+    CHECK(verdict.fault == "");
+  }
+}
+
+} // namespace
+
+TEST_CASE("every reader of an input that is replaced sees it as given", "[agreement]") {
+  check_agreement({"dim N in 1..9", "input x : f64[N]", "t[i: N, j: 6] = x[i]", "y[i: N] = 0",
+                   "output y : f64[N] over x", "output t : f16[N, 6]"},
+                  {{"N", 7}});
+  check_agreement({"dim N in 1..9", "input x : f32[N]", "y[i] = x[i] + 1",
+                   "output y : f32[N] over x", "z[i] = sum[j: N] y[j] * x[i]", "output z : f32[N]"},
+                  {{"N", 5}});
+}
+
+TEST_CASE("what replaces an input may read it anywhere", "[agreement]") {
+  check_agreement({"dim N in 1..9", "input x : f32[N]", "y[i: N] = x[N - 1 - i] + x[i]",
+                   "output y : f32[N] over x"},
+                  {{"N", 6}});
+  check_agreement({"dim N in 1..9", "input x : f32[N]", "input z : f32[N]", "a[i] = z[i] + x[i]",
+                   "b[i] = x[i] - z[i]", "output a : f32[N] over x", "output b : f32[N] over z"},
+                  {{"N", 6}});
+}
+
+TEST_CASE("a branch whose condition reads what it protects", "[agreement]") {
+  check_agreement({"dim N in 1..9", "input x : f32[N]",
+                   "y[i: N] = where(i > 2 and x[i] > 0, x[i], 9.0)",
+                   "z[i: N] = where(i > 2 or x[i] > 0, x[i], 9.0) + "
+                   "where(where(x[i] > 1, i > 1, i > 3), x[i], 1.0)",
+                   "output y : f32[N]", "output z : f32[N]"},
+                  {{"N", 9}});
+}
+
+TEST_CASE("unsigned data beside negative numbers", "[agreement]") {
+  check_agreement({"dim N in 1..5", "input x : u32[N]",
+                   "y[i: N] = where(0 <= (x[i + 2] else -2), 1, 0)", "z[i: N] = (x[i] - x[0]) * -2",
+                   "output y : i32[N]", "output z : i64[N]"},
+                  {{"N", 4}});
+}
+
+TEST_CASE("an offset into packed data that is a constant", "[agreement]") {
+  check_agreement({"input x : u4[2, 8]", "y[i: 8] = x[1, i]", "output y : i32[8]"});
+}
+
+TEST_CASE("sizes of zero prove and run nothing", "[agreement]") {
+  check_agreement({"dim S in 0..4", "input x : f16[4, 2]",
+                   "y[i: 2, e: S] = (x[2*e, 2*e - 2] else 0)", "output y : f32[2, S]"},
+                  {{"S", 0}});
+  check_agreement({"dim N in 0..3", "input x : f32[2, N]", "a = 1.0",
+                   "recur t: N carry h = a {\n  h = h - x[1, t]\n} collect hs = h",
+                   "last = (hs[0] else 2)", "output hs : f32[N]", "output h : f32",
+                   "output last : f32"},
+                  {{"N", 0}});
+}
+
+TEST_CASE("what is not valid is rejected, not at fault", "[agreement]") {
+  Verdict verdict = verdict_of({{"input x : f32[4]", "y = x[9]", "output y : f32"}, {}, 0});
+  CHECK(verdict.rejected);
+  CHECK(verdict.fault == "");
+  CHECK(verdict.why != "");
+}
+
+TEST_CASE("accesses outside a buffer are found", "[agreement]") {
+  GuardedBuffer buffer(20);
+  CHECK(buffer.intact());
+  std::memset(buffer.data(), 1, 20);
+  CHECK(buffer.intact());
+  SECTION("behind, where alignment leaves room") {
+    buffer.data()[20] = 1;
+    CHECK_FALSE(buffer.intact());
+  }
+  SECTION("before") {
+    buffer.data()[-1] = 1;
+    CHECK_FALSE(buffer.intact());
+  }
+  SECTION("far behind") {
+    auto touch = [](void* data) { static_cast<volatile uint8_t*>(data)[64] = 1; };
+    CHECK_FALSE(call_guarded(touch, buffer.data()));
+    CHECK(call_guarded([](void*) {}, nullptr));
+  }
+}
+
+TEST_CASE("C is compiled and called; what is no C is reported", "[agreement]") {
+  std::string error;
+  auto unit = CompiledC::compile("int twice(int x) { return 2 * x; }", error);
+  REQUIRE(unit);
+  int (*twice)(int) = nullptr;
+  void* address = unit->symbol("twice");
+  std::memcpy(&twice, &address, sizeof twice);
+  CHECK(twice(21) == 42);
+  CHECK(unit->symbol("thrice") == nullptr);
+  CHECK(CompiledC::compile("int f( {", error) == nullptr);
+  CHECK(error != "");
+}
+
+TEST_CASE("a program shrinks to what shows the fault", "[minimize]") {
+  Case program{{"dim A = 3", "input x : f32[A]", "y[i: A] = (abs((x[i] * 2.0)) + (x[i] - 1.0))",
+                "z[i: A] = (x[i] + 7.0)", "output y : f32[A]", "output z : f32[A]"},
+               {},
+               0};
+  auto has_product = [](const Case& c) { return c.text().find(" * ") != std::string::npos; };
+  Case small = minimize(program, has_product, 1000);
+  CHECK(small.statements == std::vector<std::string>{"y[i: A] = (x[i] * 2.0)"});
+}
+
+TEST_CASE("the same bytes make the same program", "[generate]") {
+  std::vector<uint8_t> bytes(300);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 37);
+  Choices first(bytes), second(bytes), none({});
+  CHECK(generate(first).text() == generate(second).text());
+  CHECK(generate(none).statements.size() > 3);
+}
