@@ -58,7 +58,7 @@ struct Expr {
   /// Derived when interned, not part of equality:
   std::vector<IndexId> free; ///< indices that occur free, ascending
   uint32_t tree_size = 1;    ///< size when printed as a tree, saturating
-  bool has_state = false; ///< holds acc, lhs, rhs or a fold somewhere
+  bool has_state = false;    ///< holds acc, lhs, rhs or a fold somewhere
   bool has_read = false;     ///< reads a tensor (or state) somewhere
 
   friend bool operator==(const Expr& a, const Expr& b);
