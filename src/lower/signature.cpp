@@ -97,8 +97,10 @@ private:
         continue;
       }
       bool waits = false;
+      // Places that belong to the binding are not part of the text.
+      size_t from = e.op == Op::read ? source_of(graph_, e).places.size() : 0;
       if (e.has_read)
-        for (size_t i = e.operands.size(); i-- > 0;)
+        for (size_t i = e.operands.size(); i-- > from;)
           if (!numbers_.contains(e.operands[i])) stack.push_back(e.operands[i]), waits = true;
       if (waits) continue;
       stack.pop_back();

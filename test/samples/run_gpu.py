@@ -30,6 +30,7 @@ from storage import decode, encode, size_of  # noqa: E402
 GUARD = 256
 FORMS = {"O0": ["-O0"], "O2": ["-O2"], "bound": ["-O2"]}
 FLAGS = ["-O2", "-Werror", "all-warnings", "-shared", "-cudart", "shared", "-Xcompiler", "-fPIC"]
+DEVICE = ["-Werror", "all-warnings", "-cubin"]
 
 
 def nvcc():
@@ -136,8 +137,10 @@ def compile_all(options):
 
     def one(item):
         case, form, folder, source = item
-        done = subprocess.run([nvcc(), f"-arch={options.target}", *FLAGS, "-o", folder / f"{options.target}.so", source],
-                              capture_output=True, text=True)
+        flags, suffix = (DEVICE, "cubin") if options.device_only else (FLAGS, "so")
+        output = folder / f"{options.target}.{suffix}"
+        done = subprocess.run([nvcc(), f"-arch={options.target}", *flags, "-o", output, source], capture_output=True,
+                              text=True)
         return f"{case['name']} {form}: {(done.stdout + done.stderr)[:1500]}" if done.returncode else ""
 
     work = list(forms_in(options))
@@ -153,8 +156,10 @@ def check(options):
         print("skipped: nvcc is not installed")
         return 77
     failed = 0
-    for target in options.target.split(","):
-        one = argparse.Namespace(**{**vars(options), "target": target, "folder": options.folder / target})
+    for number, target in enumerate(options.target.split(",")):
+        # The host code of all targets is the same.
+        one = argparse.Namespace(**{**vars(options), "target": target, "folder": options.folder / target,
+                                    "device_only": number > 0})
         generate(one)
         failed += compile_all(one)
     return 1 if failed else 0
@@ -196,7 +201,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    options.form = options.form or list(FORMS)
+    options.form, options.device_only = options.form or list(FORMS), False
     return {"generate": generate, "compile": compile_all, "run": run, "check": check}[options.step](options) or 0
 
 
