@@ -5,6 +5,8 @@ A program is a text and calls. A call binds dims and names flavours of its input
   ties      few distinct values
   special   plain, with NaN, infinities and zeros of both signs strewn in
   nan, inf  plain, with some NaN alone; with some infinities of one sign
+  tiny      1e-36 times a number around 0: reciprocals are still finite
+  huge      1e36 times a number around 0
   offset    10000 plus numbers around 0
   lo..hi    integers in that range
 Inputs without a flavour are `plain` floats, or integers of their whole declared range.
@@ -111,6 +113,20 @@ output z : f32[N, C, P, Q]
 """, calls(N=2, C=3, O=5, P=(0, 1, 2, 9), Q=(0, 1, 2, 17)) + calls(N=(0, 1), C=(0, 1), O=(0, 1), P=3, Q=3)
     + calls(N=1, C=1, O=17, P=3, Q=127))
 
+program("many_operands", """
+dim M, N, K
+input a : f64[M, K]
+input b : f64[N, K]
+input c : f64[M, K]
+input d : f64[N, K]
+input e : f64[M, K]
+input f : f64[N, K]
+input g : f64[M, K]
+input h : f64[N, K]
+p[i, j] = sum[k] (a[i, k] * b[j, k] - c[i, k] * d[j, k] + exp(-abs(e[i, k] - f[j, k])) + min(g[i, k], h[j, k]))
+output p : f64[M, N]
+""", calls(M=(0, 1, 5), N=(0, 1, 18), K=SIZES))
+
 # --- rows
 
 program("softmax_rows", """
@@ -161,6 +177,17 @@ output h as g : f16[M, N]
 output y : f32[M, N]
 store h : bf16
 """, calls(M=(0, 1, 5), N=SIZES + (128,)), tolerance={"y": 1 / 128, "g": 1 / 128})
+
+program("normalized_rows", """
+dim M, N
+input x : f32[M, N]
+input w : f32[N]
+input scale : f32
+s[i] = sum[j] abs(x[i, j] * scale)
+y[i, j] = x[i, j] * scale / s[i] * w[j]
+output y : f32[M, N]
+""", calls({"scale": "tiny"}, M=3, N=(2, 17, 128)) + calls({"scale": "huge"}, M=3, N=(2, 17, 128))
+    + calls(M=(0, 1, 5), N=SIZES))
 
 program("integer_rows", """
 dim M, N
@@ -421,6 +448,22 @@ d[j] = c[j] * 2 + 1
 output y : f32[M, N] over x
 output d : f32[N] over c
 """, calls({"at": "-2..18"}, M=FEW, N=SIZES) + calls({"at": "0..3", "x": "special"}, M=9, N=5))
+
+program("in_place_far", """
+dim M, N
+input x : f32[M]
+input h : f32[M, N]
+y[i: M] = (x[i - 1] else 0) + x[i]
+z[i] = y[i] + x[M - 1 - i]
+s[i] = sum[j] h[i, j]
+g[i, j] = h[i, j] / (abs(s[i]) + 1)
+t[j] = sum[i] g[i, j] * x[i]
+output y as shifted : f32[M] over x
+output z : f32[M]
+output s : f32[M]
+output g : f32[M, N] over h
+output t : f32[N]
+""", calls(M=FEW, N=(0, 1, 3, 17, 128)))
 
 # --- elements
 
