@@ -16,7 +16,7 @@ struct Id {
   constexpr Id() = default;
   constexpr explicit Id(uint32_t v) : value(v) {}
   constexpr explicit operator bool() const { return value != none; }
-  friend constexpr auto operator<=>(Id, Id) = default;
+  friend constexpr auto operator<=>(Id, Id) = default; // NOLINT(modernize-use-nullptr)
 };
 
 } // namespace tang

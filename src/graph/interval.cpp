@@ -82,6 +82,12 @@ IntRange mod(IntRange a, IntRange b) {
   return {0, a.lo >= 0 ? std::min(top, a.hi) : top};
 }
 
+IntRange multiples(IntRange a, int64_t step) {
+  const IntRange all;
+  return {a.lo == all.lo ? a.lo : ceildiv(a.lo, step) * step,
+          a.hi == all.hi ? a.hi : tang::floordiv(a.hi, step) * step};
+}
+
 IntRange hull(IntRange a, IntRange b) {
   return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
 }

@@ -16,6 +16,8 @@ IntRange max(IntRange a, IntRange b);
 IntRange absolute(IntRange a);
 IntRange floordiv(IntRange a, IntRange b);
 IntRange mod(IntRange a, IntRange b);
+/// The least and the greatest multiple of `step` inside; an end without bound stays so.
+IntRange multiples(IntRange a, int64_t step);
 /// The smallest range that covers both.
 IntRange hull(IntRange a, IntRange b);
 /// What both allow; when they exclude each other, `a` (an empty index space proves nothing).

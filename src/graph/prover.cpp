@@ -197,7 +197,7 @@ IntRange Prover::range(ExprId root, std::unordered_map<ExprId, IntRange>& known)
     case Op::literal_int: return interval::point(e.integer);
     case Op::dim: {
       const Dim& dim = graph_[DimId(e.ref)];
-      return {ceildiv(dim.lo, dim.step) * dim.step, tang::floordiv(dim.hi, dim.step) * dim.step};
+      return interval::multiples({dim.lo, dim.hi}, dim.step);
     }
     case Op::index: {
       IntRange r{0, std::numeric_limits<int64_t>::max()};

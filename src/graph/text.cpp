@@ -50,6 +50,7 @@ private:
   std::string type_of(const Tensor& t) {
     auto join = [&](const std::vector<ExprId>& ids) {
       std::vector<std::string> texts;
+      texts.reserve(ids.size());
       for (ExprId id : ids) texts.push_back(extent(id));
       return fmt::format("[{}]", fmt::join(texts, ", "));
     };
@@ -389,6 +390,7 @@ private:
     std::string term = names_.unique(prefix + "_t");
     out_.line("{} = {}", left(scope, term, axes, {}), scope.printer.print(id));
     std::vector<std::string> places;
+    places.reserve(axes.size());
     for (const Axis& axis : axes) places.push_back(axis.name);
     scope.printer.replaced[id] =
         places.empty() ? term : fmt::format("{}[{}]", term, fmt::join(places, ", "));

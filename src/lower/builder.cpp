@@ -1,6 +1,7 @@
 #include "lower/builder.h"
 #include "base/check.h"
 #include "base/checked.h"
+#include "graph/interval.h"
 #include <algorithm>
 
 namespace tang::lower {
@@ -80,7 +81,8 @@ ValueId Builder::dim(graph::DimId id) {
   for (size_t i = 0; i < built_.scalars.size(); ++i)
     if (built_.scalars[i] == source) return values().variable(kernel().scalars[i].var);
   const graph::Dim& d = graph_[id];
-  VarId var = values().add_var({d.name, Type::index, d.lo, d.hi});
+  graph::IntRange range = graph::interval::multiples({d.lo, d.hi}, d.step);
+  VarId var = values().add_var({d.name, Type::index, range.lo, range.hi});
   kernel().scalars.push_back({var});
   built_.scalars.push_back(source);
   return values().variable(var);

@@ -1,13 +1,16 @@
 #include "lower/host.h"
 #include "base/check.h"
+#include "graph/interval.h"
 
 namespace tang::lower {
 
 using graph::Op;
 
 Host::Host(const graph::Graph& graph, kernel::Program& program) : graph_(graph), program_(program) {
-  for (const graph::Dim& dim : graph.dims)
-    program.dims.push_back(program.values.add_var({dim.name, Type::i64, dim.lo, dim.hi}));
+  for (const graph::Dim& dim : graph.dims) {
+    graph::IntRange range = graph::interval::multiples({dim.lo, dim.hi}, dim.step);
+    program.dims.push_back(program.values.add_var({dim.name, Type::i64, range.lo, range.hi}));
+  }
 }
 
 ValueId Host::term(ExprId root) {

@@ -105,7 +105,7 @@ private:
   }
 
   void count_reads(const Comprehension& c, const std::vector<ExprId>& terms,
-                   std::optional<Polynomial> space) {
+                   const std::optional<Polynomial>& space) {
     std::unordered_map<IndexId, ExprId> folds;
     auto all = reachable(s_, terms);
     for (ExprId id : all)
