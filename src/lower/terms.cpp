@@ -4,6 +4,7 @@
 #include "lower/signature.h"
 #include "lower/vectors.h"
 #include <algorithm>
+#include <cmath>
 
 namespace tang::lower {
 
@@ -275,8 +276,14 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
     auto divisor = ready.contains(id) ? std::nullopt : invariant_divisor(store[id]);
     if (!divisor || !ready.contains(*divisor) || reciprocals_.contains(*divisor)) continue;
     ValueId value = lower(*divisor);
-    reciprocals_[*divisor] =
-        builder_.let("r", this->values().binary(Op::div, this->values().real(1, real_), value));
+    // A divisor so small that its reciprocal overflows is scaled together with the dividend.
+    auto& v = builder_.values();
+    int scale = real_ == Type::f64 ? 1000 : 100;
+    ValueId tiny = v.less(v.unary(Op::abs, value), v.real(std::ldexp(1.0, -scale), real_));
+    ValueId factor =
+        builder_.let("s", v.select(tiny, v.real(std::ldexp(1.0, scale), real_), v.real(1, real_)));
+    ValueId reciprocal = v.binary(Op::div, v.real(1, real_), v.binary(Op::mul, value, factor));
+    reciprocals_[*divisor] = {factor, builder_.let("r", reciprocal)};
   }
 }
 
@@ -404,7 +411,8 @@ ValueId Terms::operation(const Expr& e, Type type) {
   if (operands.size() == 1) return v.unary(e.op, at(operands[0], t));
   if (auto divisor = invariant_divisor(e))
     if (auto r = reciprocals_.find(*divisor); r != reciprocals_.end())
-      return v.binary(Op::mul, at(operands[0], t), r->second);
+      return v.binary(Op::mul, v.binary(Op::mul, at(operands[0], t), r->second.factor),
+                      r->second.reciprocal);
   return v.binary(e.op, at(operands[0], t), at(operands[1], t));
 }
 

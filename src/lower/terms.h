@@ -105,7 +105,11 @@ private:
   Override override_;
   Override operands_;
   graph::IndexId reciprocal_index_;
-  std::unordered_map<ExprId, ValueId> reciprocals_; ///< by divisor, from `hoist`
+  /// x / d = (x * factor) * reciprocal, where factor is 1 but for the smallest divisors.
+  struct Reciprocal {
+    ValueId factor, reciprocal;
+  };
+  std::unordered_map<ExprId, Reciprocal> reciprocals_; ///< by divisor, from `hoist`
   std::unordered_map<graph::IndexId, ValueId> indices_;
   std::vector<std::pair<graph::IndexId, std::optional<ValueId>>> index_trail_;
   std::unordered_map<ExprId, ValueId> done_;

@@ -5,7 +5,7 @@ A program is a text and calls. A call binds dims and names flavours of its input
   ties      few distinct values
   special   plain, with NaN, infinities and zeros of both signs strewn in
   nan, inf  plain, with some NaN alone; with some infinities of one sign
-  tiny      1e-36 times a number around 0: reciprocals are still finite
+  tiny      1e-39 times a number around 0: below the normal numbers of f32, where a reciprocal overflows
   huge      1e36 times a number around 0
   offset    10000 plus numbers around 0
   lo..hi    integers in that range

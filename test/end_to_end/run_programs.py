@@ -124,7 +124,7 @@ def numbers(tensor, dims, flavour, generator):
     value = np.asarray(generator.standard_normal(shape))
     if flavour == "ties":
         value = np.round(value)
-    value = value * {"tiny": 1e-36, "huge": 1e36}.get(flavour, 1) + (10000 if flavour == "offset" else 0)
+    value = value * {"tiny": 1e-39, "huge": 1e36}.get(flavour, 1) + (10000 if flavour == "offset" else 0)
     value = np.asarray(round_to(tensor.format, value))
     strewn = {"special": [np.nan, np.inf, -np.inf, 0.0, -0.0], "nan": [np.nan], "inf": [np.inf]}.get(flavour)
     if strewn:
