@@ -52,6 +52,12 @@ TEST_CASE("a branch whose condition reads what it protects", "[agreement]") {
                   {{"N", 9}});
 }
 
+TEST_CASE("a lifted reduction whose filter reads what the filter around proves", "[agreement]") {
+  check_agreement({"dim A = 4", "input x : f16[1]", "input z : f32[4]",
+                   "y = sum[e: 4 where e == 1] (max[k: A where 0 != x[floordiv(e, 2)]] z[k])",
+                   "output y : f32"});
+}
+
 TEST_CASE("unsigned data beside negative numbers", "[agreement]") {
   check_agreement({"dim N in 1..5", "input x : u32[N]",
                    "y[i: N] = where(0 <= (x[i + 2] else -2), 1, 0)", "z[i: N] = (x[i] - x[0]) * -2",

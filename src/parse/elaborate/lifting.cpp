@@ -51,8 +51,8 @@ Term Body::define_lifted(graph::Comprehension node, const std::vector<Term>& nee
   }
   node.points = std::move(*points);
   if (node.reduction)
-    node.reduction->filter = conjunction(s, node.reduction->filter, needed);
-  else if (Term condition = conjunction(s, {}, needed))
+    node.reduction->filter = conjunction(s, needed, node.reduction->filter);
+  else if (Term condition = conjunction(s, needed, {}))
     node.results[0].value = s.select(condition, node.results[0].value, zero(s, element));
   graph::TensorId tensor =
       add_intermediate(c_, node, node.results[0], c_.unique_tensor_name(name + c_.suffix), span);

@@ -17,7 +17,7 @@ Term zero(graph::ExprStore& store, Scalar scalar) {
   return {};
 }
 
-Term conjunction(graph::ExprStore& store, Term filter, const std::vector<Term>& more) {
+Term conjunction(graph::ExprStore& store, const std::vector<Term>& around, Term filter) {
   std::vector<Term> parts, stack;
   auto split = [&](Term root) {
     if (root) stack.push_back(root);
@@ -31,12 +31,17 @@ Term conjunction(graph::ExprStore& store, Term filter, const std::vector<Term>& 
         parts.push_back(id);
     }
   };
+  for (Term term : around) split(term);
+  if (parts.empty()) return filter;
+  size_t outer = parts.size();
   split(filter);
-  size_t own = parts.size();
-  for (Term term : more) split(term);
-  for (size_t i = own; i < parts.size(); ++i)
-    filter = filter ? store.logical_and(filter, parts[i]) : parts[i];
-  return filter;
+  Term all = parts[0], reading;
+  for (size_t i = 1; i < parts.size(); ++i)
+    if (i < outer || !store[parts[i]].has_read)
+      all = store.logical_and(all, parts[i]);
+    else
+      reading = reading ? store.logical_and(reading, parts[i]) : parts[i];
+  return reading ? store.logical_and(all, store.select(all, reading, store.boolean(false))) : all;
 }
 
 namespace {

@@ -7,8 +7,9 @@ namespace tang::parse {
 /// 0, 0.0 or false.
 Term zero(graph::ExprStore& store, Scalar scalar);
 
-/// `filter` and all of `more`, each once; none when there is nothing.
-Term conjunction(graph::ExprStore& store, Term filter, const std::vector<Term>& more);
+/// All of `around` and `filter`, each once; none when there is nothing. What the filter reads is
+/// looked at only where `around` holds, which may be what keeps the read in range.
+Term conjunction(graph::ExprStore& store, const std::vector<Term>& around, Term filter);
 
 /// Adds an intermediate for a result of `node`: its shape, the format in which it is stored between
 /// nodes (reals f32, or f64 where the node reads an f64; integers i64 unless their values provably
