@@ -115,6 +115,32 @@ TEST_CASE("each broken invariant is named", "[verify]") {
   CHECK(g.failure().find(wanted) != std::string::npos);
 }
 
+TEST_CASE("what is stored over an input is written last, and reads it where it writes",
+          "[verify]") {
+  Builder b;
+  TensorId x = b.input("x", ElemType::f32, {b.n(8)});
+  Axis i = b.axis("i", b.n(8));
+  auto replace = [&](ExprId place) {
+    TensorId y = b.map("y", {i}, b.add(b.read(x, {place}), b.r(1)), Builder::output);
+    b.graph[y].over = x;
+  };
+  SECTION("at the same point") {
+    replace(b.at(i));
+    CHECK_NOTHROW(verify(b.graph, "test"));
+  }
+  SECTION("not at another point") {
+    replace(b.sub(b.n(7), b.at(i)));
+    CHECK_THROWS_AS(verify(b.graph, "test"), InternalError);
+  }
+  SECTION("not before a reader") {
+    replace(b.at(i));
+    b.begin();
+    i = b.axis("i", b.n(8));
+    b.map("z", {i}, b.read(x, {b.at(i)}), Builder::output);
+    CHECK_THROWS_AS(verify(b.graph, "test"), InternalError);
+  }
+}
+
 TEST_CASE("reads are proved where they stand", "[verify]") {
   Builder b;
   TensorId x = b.input("x", ElemType::f32, {b.n(8)});

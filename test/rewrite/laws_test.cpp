@@ -128,6 +128,19 @@ output y : f32[M, N]
   CHECK(all(once, {3}).nodes.size() == 1);
 }
 
+TEST_CASE("what replaces an input takes bodies that read it point for point", "[substitute_maps]") {
+  const std::string head = "dim N in 1..9\ninput x : f32[N]\n";
+  Graph point = all(head + "y[i] = x[i] + 1\noutput y : f32[N] over x\n", {5});
+  CHECK(point.nodes.size() == 1);
+  Graph mirror = all(head + "y[i: N] = x[N - 1 - i]\noutput y : f32[N] over x\n", {5});
+  CHECK(mirror.nodes.size() == 2);
+  // `a` is written before `b`, which must still see the first input as given.
+  Graph crossed = all(head + "input z : f32[N]\na[i] = z[i] + x[i]\nb[i] = x[i] - z[i]\n"
+                             "output a : f32[N] over x\noutput b : f32[N] over z\n",
+                      {5});
+  CHECK(crossed.nodes.size() >= 3);
+}
+
 TEST_CASE("results of scans and top-k stay", "[substitute_maps]") {
   Graph g = all(R"(input x : f32[8]
 c[t] = scan sum[t] x[t]
