@@ -97,7 +97,7 @@ TEST_CASE("strings are read back as they were quoted", "[lexer]") {
   for (std::string bytes : {"", "a.b", "a\"b", "a\\b", "\\\"", "tab\there", "line\nend",
                             "gr\xc3\xb6\xc3\x9f"
                             "e"}) {
-    std::string literal = quoted(bytes);
+    std::string literal = tang::parse::quoted(bytes);
     CHECK(string_value(literal) == bytes);
     CHECK(words(literal) == literal);
   }
