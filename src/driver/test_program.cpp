@@ -5,6 +5,7 @@
 #include "interpret/random.h"
 #include "print/declarations.h"
 #include "print/prelude.h"
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -223,7 +224,14 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, uint64_t
     inputs[id] = interpret::random_array(graph[id], *shape, seed, i);
     vectors.inputs.push_back(inputs[id]);
   }
-  auto outputs = interpret::evaluate(graph, inputs, vectors.dims, {}, sink);
+  // Generated code keeps intermediates as `store` and `accumulate` lines say; no target of this
+  // version rounds operands.
+  interpret::EvalOptions as_stored;
+  as_stored.operand_rule = false;
+  as_stored.emulate = std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const auto& t) {
+    return t.store_given || t.accumulate.has_value();
+  });
+  auto outputs = interpret::evaluate(graph, inputs, vectors.dims, as_stored, sink);
   if (!outputs) return std::nullopt;
   for (TensorId id : graph.outputs) vectors.outputs.push_back(std::move(outputs->at(id)));
   return vectors;

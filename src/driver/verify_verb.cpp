@@ -65,10 +65,11 @@ Outcome build_and_run(Session& session, const Input& input, const TargetResult& 
 }
 
 /// The graph with every intermediate that a kernel writes made an output, so that what each kernel
-/// wrote can be seen.
+/// wrote can be seen. What a recurrence carries stays inside: its last value lives in the carry.
 graph::Graph with_all_outputs(graph::Graph graph) {
   for (const graph::Node& node : graph.nodes)
     for (graph::TensorId id : graph::defines_of(node)) {
+      if (std::holds_alternative<graph::Recur>(node.definition)) continue;
       if (graph[id].kind != graph::TensorKind::intermediate) continue;
       graph[id].kind = graph::TensorKind::output;
       graph.outputs.push_back(id);

@@ -163,7 +163,7 @@ void Builder::declare_results() {
 /// A factor of a product under a sum is rounded to the narrow format in which the other is stored.
 void Builder::operand_rule(const graph::Reduction& reduction) {
   const Monoid& monoid = *reducer_.monoid;
-  if (!options_.emulate || monoid.combine.size() != 1) return;
+  if (!options_.emulate || !options_.operand_rule || monoid.combine.size() != 1) return;
   const Expr &sum = exprs_[monoid.combine[0]], &product = exprs_[reduction.body[0]];
   bool adds = sum.op == Op::add && sum.scalar == Scalar::real &&
               exprs_[sum.operands[0]].op == Op::lhs && exprs_[sum.operands[1]].op == Op::rhs;

@@ -25,6 +25,7 @@ public:
       : graph_(graph), dims_(dims), options_(options), sink_(sink),
         arrays_(graph.tensors.size() * 2), last_use_(graph.tensors.size(), 0) {
     compile_.dims = dims, compile_.shapes = &shapes_;
+    compile_.operand_rule = options.operand_rule;
     compile_.emulate = options.emulate, compile_.keep_unrounded = options.unrounded_outputs;
   }
 

@@ -15,6 +15,8 @@ struct EvalOptions {
   /// Also apply `store` and `accumulate` lines and the operand rule, and keep every other
   /// intermediate and accumulator in f32 (f64 when an input is f64).
   bool emulate = false;
+  /// With `emulate`: also the operand rule. Targets without matrix units do not round operands.
+  bool operand_rule = true;
   /// Returned outputs are not rounded to their type. Readers of an output still see it rounded.
   bool unrounded_outputs = false;
   /// Return intermediates as well.
