@@ -20,8 +20,11 @@ namespace {
 
 class Walk {
 public:
-  Walk(const Graph& graph, const Comprehension& node)
-      : graph_(graph), s_(graph.exprs), node_(node), prover_(graph) {}
+  Walk(const Graph& graph, const Comprehension& node, std::span<const Axis> around)
+      : graph_(graph), s_(graph.exprs), node_(node), prover_(graph) {
+    // Only that they have a point stays known: the node's own indices may have the same numbers.
+    for (const Axis& axis : around) prover_.add_axis(axis);
+  }
 
   std::vector<UnprovedRead> run() {
     prover_.add_axes(node_.points);
@@ -178,8 +181,9 @@ private:
 
 } // namespace
 
-std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension& node) {
-  return Walk(graph, node).run();
+std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension& node,
+                                         std::span<const Axis> around) {
+  return Walk(graph, node, around).run();
 }
 
 } // namespace tang::graph

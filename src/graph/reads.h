@@ -18,6 +18,8 @@ std::span<const ExprId> places_of(const Expr& read);
 /// The unguarded affine places of `node` that are not proved in range from what holds where they
 /// stand: axis extents and bounds, the filter of the reduction around them, the branch of a
 /// `where`. In the order of the terms, each place once.
-std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension& node);
+/// `around`: the time axes of the recurrences that hold the node; in a step they have a point.
+std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension& node,
+                                         std::span<const Axis> around = {});
 
 } // namespace tang::graph

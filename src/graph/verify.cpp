@@ -223,7 +223,7 @@ private:
               "{} is no result", result.tensor);
       check_shape(c, result);
     }
-    for (const UnprovedRead& open : unproved_reads(graph_, c))
+    for (const UnprovedRead& open : unproved_reads(graph_, c, around_))
       require(idle_ > 0, "place {} of {} may leave the tensor", open.place,
               to_text(graph_, c, open.read));
     for (const Result& result : c.results) check_in_place(c, result);
@@ -296,7 +296,9 @@ private:
     // Without a step nothing in the body is read, so it need not be proved.
     bool idle = Prover(graph_).range(r.time.extent).hi <= 0;
     idle_ += idle;
+    around_.push_back(r.time);
     for (const Node& node : r.body) check_node(node);
+    around_.pop_back();
     idle_ -= idle;
     where_ = outer;
     for (const Carry& carry : r.carries) {
@@ -323,6 +325,7 @@ private:
   std::string where_ = "graph";
   std::vector<char> defined_;
   int idle_ = 0;               ///< recurrences around that take no step
+  std::vector<Axis> around_;   ///< time axes of the recurrences around the node
   std::vector<char> replaced_; ///< inputs that an output was stored over
   std::unordered_set<ExprId> checked_;
 };
