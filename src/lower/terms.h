@@ -13,6 +13,8 @@
 
 namespace tang::lower {
 
+struct Needs;
+
 class Terms {
 public:
   /// `real` is the format that real numbers compute in.
@@ -87,7 +89,6 @@ public:
   ValueId convert(ValueId value, Type to) { return values().convert(to, value); }
 
 private:
-  struct Needs;
   std::optional<ExprId> invariant_divisor(const graph::Expr& e) const;
   void leave(size_t terms, size_t indices, size_t facts);
   void emit_terms(std::span<const ExprId> roots, Needs& needs);
