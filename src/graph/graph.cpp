@@ -216,6 +216,11 @@ void collect_reads(const Graph& graph, const Node& node, std::set<TensorId>& fou
                         for (const Collect& collect : r.collects) found.insert(collect.value);
                         // Nesting of recurrences is bounded by the parser's nesting limit.
                         for (const Node& inner : r.body) collect_reads(graph, inner, found);
+                      },
+                      [&](const Gradient& g) {
+                        found.insert(g.of);
+                        if (g.cotangent) found.insert(g.cotangent);
+                        for (const GradientPair& pair : g.pairs) found.insert(pair.wrt);
                       }},
              node.definition);
 }
@@ -237,9 +242,17 @@ std::vector<TensorId> defines_of(const Node& node) {
                         for (const Carry& carry : r.carries) defined.push_back(carry.last);
                         for (const Collect& collect : r.collects)
                           defined.push_back(collect.stacked);
+                      },
+                      [&](const Gradient& g) {
+                        for (const GradientPair& pair : g.pairs) defined.push_back(pair.result);
                       }},
              node.definition);
   return defined;
+}
+
+void reject(const Gradient& gradient) {
+  throw InternalError(
+      fmt::format("the gradient of tensor {} was not differentiated", gradient.of.value));
 }
 
 } // namespace tang::graph

@@ -132,8 +132,20 @@ struct Recur {
   std::vector<Collect> collects;
 };
 
+/// `grad of with cotangent wrt x -> dx, ...`: reverse-mode gradients, before `differentiate`
+/// replaces them by ordinary nodes. Only at the top level of a graph.
+struct GradientPair {
+  TensorId wrt;    ///< taken as a variable of its own, also where it is computed
+  TensorId result; ///< of the shape of `wrt`
+};
+struct Gradient {
+  TensorId of;
+  TensorId cotangent; ///< of the shape of `of`; empty stands for 1, then `of` has rank 0
+  std::vector<GradientPair> pairs;
+};
+
 struct Node {
-  std::variant<Comprehension, Recur> definition;
+  std::variant<Comprehension, Recur, Gradient> definition;
   Span span;
   std::vector<std::string>
       derivation; ///< one sentence per law that made or changed it; the report prints it
@@ -176,5 +188,8 @@ std::vector<ExprId> roots(const Comprehension& node);
 std::vector<TensorId> reads_of(const Graph& graph, const Node& node);
 /// Tensors a node defines and others may read.
 std::vector<TensorId> defines_of(const Node& node);
+
+/// What everything behind `differentiate` does where it could meet a gradient.
+[[noreturn]] void reject(const Gradient& gradient);
 
 } // namespace tang::graph

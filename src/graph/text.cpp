@@ -127,8 +127,17 @@ private:
   void print_node(const Node& node) {
     for (const std::string& law : node.derivation) out_.line("# {}", law);
     std::visit(Overload{[&](const Comprehension& c) { print_equations(c); },
-                        [&](const Recur& r) { print_recur(r); }},
+                        [&](const Recur& r) { print_recur(r); },
+                        [&](const Gradient& g) { print_gradient(g); }},
                node.definition);
+  }
+
+  void print_gradient(const Gradient& g) {
+    std::vector<std::string> pairs;
+    for (const GradientPair& pair : g.pairs)
+      pairs.push_back(fmt::format("{} -> {}", name(pair.wrt), name(pair.result)));
+    out_.line("grad {}{} wrt {}", name(g.of), g.cotangent ? " with " + name(g.cotangent) : "",
+              fmt::join(pairs, ", "));
   }
 
   // ---- one comprehension

@@ -189,9 +189,9 @@ private:
     require(!defines.empty(), "a node defines nothing");
     where_ = fmt::format("node of {}", name(defines.front()));
     // Nesting of recurrences is bounded by the parser's nesting limit.
-    std::visit(
-        Overload{[&](const Comprehension& c) { check(c); }, [&](const Recur& r) { check(r); }},
-        node.definition);
+    std::visit(Overload{[&](const Comprehension& c) { check(c); },
+                        [&](const Recur& r) { check(r); }, [&](const Gradient& g) { check(g); }},
+               node.definition);
   }
 
   void define(TensorId id) {
@@ -317,6 +317,33 @@ private:
       define(collect.stacked);
     }
     for (const Carry& carry : r.carries) define(carry.last);
+  }
+
+  /// A tensor that a gradient names, before its line.
+  void check_differentiable(TensorId id) {
+    require(valid(id) && defined_[id.value], "a gradient names what is not defined");
+    require(scalar_of(graph_[id].type) == Scalar::real, "a gradient names {}, which is not real",
+            id);
+  }
+
+  void check_same_shape(TensorId a, TensorId b) {
+    const auto &x = graph_[a].shape, &y = graph_[b].shape;
+    bool same = std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](ExprId p, ExprId q) {
+      return p == q || polynomial_of(s_, p) == polynomial_of(s_, q);
+    });
+    require(same, "{} and {} differ in shape", a, b);
+  }
+
+  void check(const Gradient& g) {
+    require(around_.empty(), "a gradient stands in a recurrence");
+    check_differentiable(g.of);
+    require(g.cotangent || graph_[g.of].shape.empty(), "{} needs a cotangent", g.of);
+    if (g.cotangent) check_differentiable(g.cotangent), check_same_shape(g.of, g.cotangent);
+    for (const GradientPair& pair : g.pairs) {
+      check_differentiable(pair.wrt);
+      define(pair.result);
+      check_differentiable(pair.result), check_same_shape(pair.wrt, pair.result);
+    }
   }
 
   const Graph& graph_;

@@ -214,7 +214,8 @@ void find_uses(const Graph& graph, const std::vector<graph::Node>& nodes,
                           uint32_t m = c.reduction->monoid.value;
                           if (!graph.monoids[m].builtin) uses[m].push_back({&c, node.span});
                         },
-                        [&](const graph::Recur& r) { find_uses(graph, r.body, uses); }},
+                        [&](const graph::Recur& r) { find_uses(graph, r.body, uses); },
+                        [](const graph::Gradient&) {}},
                node.definition);
 }
 

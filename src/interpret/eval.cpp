@@ -217,7 +217,8 @@ bool Evaluation::run_recurrence(const graph::Recur& recur, const Node& node) {
 bool Evaluation::run_node(const Node& node) {
   return std::visit(
       Overload{[&](const graph::Comprehension& c) { return run_comprehension(c, node); },
-               [&](const graph::Recur& r) { return run_recurrence(r, node); }},
+               [&](const graph::Recur& r) { return run_recurrence(r, node); },
+               [](const graph::Gradient& g) -> bool { graph::reject(g); }},
       node.definition);
 }
 

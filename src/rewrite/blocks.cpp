@@ -107,7 +107,8 @@ Usage usage_of(Graph& graph) {
                                 usage.tensors[id.value] = 1;
                             for (const Collect& c : r.collects)
                               usage.tensors[c.value.value] = usage.tensors[c.stacked.value] = 1;
-                          }},
+                          },
+                          [](const Gradient& g) { reject(g); }},
                  node.definition);
   });
   // A used monoid may fold with another.
@@ -162,7 +163,8 @@ Graph compact(Graph graph) {
                             for (Carry& c : r.carries)
                               tensor(c.init), tensor(c.current), tensor(c.next), tensor(c.last);
                             for (Collect& c : r.collects) tensor(c.value), tensor(c.stacked);
-                          }},
+                          },
+                          [](Gradient& g) { reject(g); }},
                  node.definition);
   });
   keep_used(graph.tensors, usage.tensors);

@@ -24,16 +24,17 @@ public:
       if (std::none_of(defined.begin(), defined.end(), [&](TensorId t) { return alive(t); }))
         continue;
       std::visit(Overload{[&](const Comprehension& c) { mark_reads(c); },
-                          [&](const Recur& r) { mark(r); }},
+                          [&](const Recur& r) { mark(r); }, [](const Gradient& g) { reject(g); }},
                  node->definition);
     }
   }
 
   void sweep(std::vector<Node>& nodes) {
     std::erase_if(nodes, [&](Node& node) {
-      return std::visit(
-          Overload{[&](Comprehension& c) { return sweep(c); }, [&](Recur& r) { return sweep(r); }},
-          node.definition);
+      return std::visit(Overload{[&](Comprehension& c) { return sweep(c); },
+                                 [&](Recur& r) { return sweep(r); },
+                                 [](Gradient& g) -> bool { reject(g); }},
+                        node.definition);
     });
   }
 

@@ -46,7 +46,8 @@ public:
                                       [&](Recur& r) {
                                         redirect(r);
                                         return false;
-                                      }},
+                                      },
+                                      [](Gradient& g) -> bool { reject(g); }},
                              node.definition);
       if (gone) continue;
       if (&nodes_[next] != &node) nodes_[next] = std::move(node);
@@ -80,7 +81,8 @@ private:
     }
     for (Collect& collect : r.collects) collect.value = representative(collect.value);
     for (Node& node : r.body)
-      std::visit(Overload{[&](Comprehension& c) { redirect(c); }, [&](Recur& x) { redirect(x); }},
+      std::visit(Overload{[&](Comprehension& c) { redirect(c); }, [&](Recur& x) { redirect(x); },
+                          [](Gradient& g) { reject(g); }},
                  node.definition);
   }
 

@@ -177,3 +177,22 @@ recur t_1: T carry h_2 = h0 {
 output hs : f32[T, 4]
 )");
 }
+
+TEST_CASE("a gradient prints as its line", "[text]") {
+  Builder b;
+  TensorId x = b.input("x", ElemType::f32, {b.n(8)});
+  TensorId w = b.input("w", ElemType::f32, {b.n(8)});
+  Axis i = b.axis("i", b.n(8));
+  TensorId y = b.map("y", {i}, b.mul(b.read(x, {b.at(i)}), b.read(w, {b.at(i)})), Builder::output);
+  auto gradient_of = [&](TensorId of, const std::string& name) {
+    TensorId id = b.tensor(name, TensorKind::intermediate, ElemType::f32, b.graph[of].shape);
+    return GradientPair{of, id};
+  };
+  b.graph.nodes.push_back({Gradient{y, x, {gradient_of(x, "dx"), gradient_of(w, "dw")}}, {}, {}});
+  CHECK(contains(text_of(b), "grad y with x wrt x -> dx, w -> dw\n"));
+  b.begin();
+  Axis k = b.axis("k", b.n(8));
+  TensorId loss = b.reduce("loss", "sum", {}, {k}, {}, {b.read(y, {b.at(k)})});
+  b.graph.nodes.push_back({Gradient{loss, {}, {gradient_of(x, "dx")}}, {}, {}});
+  CHECK(contains(text_of(b), "grad loss wrt x -> dx_1\n"));
+}

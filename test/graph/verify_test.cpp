@@ -183,3 +183,46 @@ TEST_CASE("reads are proved where they stand", "[verify]") {
     CHECK_NOTHROW(verify(b.graph, "test"));
   }
 }
+
+TEST_CASE("a gradient names defined reals of fitting shapes", "[verify]") {
+  Builder b;
+  TensorId x = b.input("x", ElemType::f32, {b.n(8)});
+  TensorId id = b.input("id", ElemType::i32, {b.n(8)});
+  Axis i = b.axis("i", b.n(8));
+  TensorId y = b.map("y", {i}, b.mul(b.read(x, {b.at(i)}), b.r(2)), Builder::output);
+  TensorId dy = b.input("dy", ElemType::f32, {b.n(8)});
+  TensorId dx = b.tensor("dx", TensorKind::intermediate, ElemType::f32, {b.n(8)});
+  Gradient gradient{y, dy, {{x, dx}}};
+  std::string wanted;
+  SECTION("a sound one") {}
+  SECTION("a rank without a cotangent") {
+    gradient.cotangent = {};
+    wanted = "`y` needs a cotangent";
+  }
+  SECTION("integers") {
+    gradient.pairs[0].wrt = id;
+    wanted = "a gradient names `id`, which is not real";
+  }
+  SECTION("shapes") {
+    b.graph[dx].shape[0] = b.n(7);
+    wanted = "`x` and `dx` differ in shape";
+  }
+  SECTION("two definitions") {
+    gradient.pairs.push_back({y, dx});
+    wanted = "`dx` is defined twice";
+  }
+  SECTION("order") {
+    gradient.of = dx;
+    wanted = "a gradient names what is not defined";
+  }
+  b.graph.nodes.push_back({gradient, {}, {}});
+  std::string failure;
+  try {
+    verify(b.graph, "test");
+  } catch (const InternalError& error) {
+    failure = error.what();
+  }
+  INFO(failure);
+  CHECK(failure.empty() == wanted.empty());
+  CHECK(failure.find(wanted) != std::string::npos);
+}
