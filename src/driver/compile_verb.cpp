@@ -3,6 +3,7 @@
 #include "driver/pipeline.h"
 #include "driver/test_program.h"
 #include "driver/verbs.h"
+#include "graph/dims.h"
 #include "graph/text.h"
 #include "report/report.h"
 
@@ -32,36 +33,71 @@ std::string cmake_text(const Input& input, const CompileOptions& options,
                      TANGC_VERSION, input.stem, name, name, sources, name, flags, name);
 }
 
+std::string sizes_of(const graph::Graph& variant, const graph::Graph& general) {
+  std::string text = graph::condition_text(variant, general);
+  return text.empty() ? "all sizes" : text;
+}
+
 struct Everything {
   const Session& session;
   const Input& input;
   const CompileOptions& options;
   const std::vector<OutputFile>& files;
-  const std::string& rewritten;
+  const std::vector<graph::Graph>& rewritten;
   const std::vector<TargetResult>& results;
-  const std::optional<TestVectors>& vectors;
+  const std::vector<TestVectors>& calls;
 };
 
-std::string report_of(const Everything& all, size_t target) {
+report::ReportInput report_input(const Everything& all, size_t target, size_t number) {
   const TargetResult& result = all.results[target];
+  const Variant& variant = result.variants[number];
   report::ReportInput in{TANGC_VERSION,
                          {"--target=" + result.target->name},
                          all.input.name,
                          all.input.sha256,
                          all.session.sources,
                          all.input.graph,
-                         result.graph,
-                         result.plan,
-                         result.program,
+                         variant.graph,
+                         variant.plan,
+                         variant.program,
                          all.options.targets[target],
-                         result.source.symbols,
+                         result.source.symbols[number],
                          {},
                          all.options.native_operands,
                          false};
   in.options.insert(in.options.end(), all.options.canonical.begin(), all.options.canonical.end());
   for (const parse::DimBinding& dim : all.session.common.dims)
     if (dim.lo == dim.hi) in.dims.push_back({dim.name, dim.lo});
-  return report::report_json(in);
+  return in;
+}
+
+std::string report_of(const Everything& all, size_t target) {
+  std::vector<report::ReportInput> variants;
+  for (size_t i = 0; i < all.results[target].variants.size(); ++i)
+    variants.push_back(report_input(all, target, i));
+  return report::report_json(variants);
+}
+
+/// The texts of all variants, each under a line that says its sizes; one by itself has no such
+/// line.
+std::string text_of_variants(const TargetResult& result,
+                             const std::function<std::string(const Variant&)>& text) {
+  if (result.variants.size() == 1) return text(result.general());
+  std::string all;
+  for (size_t i = 0; i < result.variants.size(); ++i)
+    all += fmt::format("# Variant {}: {}.\n{}", i + 1,
+                       sizes_of(result.variants[i].graph, result.general().graph),
+                       text(result.variants[i]));
+  return all;
+}
+
+/// The rewritten graph for all sizes: a `.tg` file holds one.
+std::string graph_text(const std::vector<graph::Graph>& variants) {
+  std::string others;
+  for (size_t i = 0; i + 1 < variants.size(); ++i)
+    others += fmt::format("# Variant {}, {}, is not shown: `-D` and `--dim` compile it alone.\n",
+                          i + 1, sizes_of(variants[i], variants.back()));
+  return others + graph::to_text(variants.back());
 }
 
 std::string text_of(const OutputFile& file, const Everything& all) {
@@ -69,13 +105,16 @@ std::string text_of(const OutputFile& file, const Everything& all) {
   case Emit::source: return all.results[file.target].source.text;
   case Emit::header: return header_text(all.input, all.options, all.results);
   case Emit::tg: return graph::to_text(all.input.graph);
-  case Emit::graph: return all.rewritten;
+  case Emit::graph: return graph_text(all.rewritten);
   case Emit::schedule:
-    return plan::to_text(all.results[file.target].graph, all.results[file.target].plan);
-  case Emit::spec: return kernel::to_text(all.results[file.target].program);
+    return text_of_variants(all.results[file.target],
+                            [](const Variant& v) { return plan::to_text(v.graph, v.plan); });
+  case Emit::spec:
+    return text_of_variants(all.results[file.target],
+                            [](const Variant& v) { return kernel::to_text(v.program); });
   case Emit::cmake: return cmake_text(all.input, all.options, all.files);
   case Emit::test:
-    return test_program_text(all.input, all.results[file.target], all.options, *all.vectors);
+    return test_program_text(all.input, all.results[file.target], all.options, all.calls);
   case Emit::report: return report_of(all, file.target);
   case Emit::html:
   case Emit::launcher: break;
@@ -102,6 +141,20 @@ std::vector<std::string> paths_of(const std::vector<OutputFile>& files) {
   std::vector<std::string> paths;
   for (const OutputFile& file : files) paths.push_back(file.path);
   return paths;
+}
+
+/// One call for each variant that some sizes lead to.
+std::optional<std::vector<TestVectors>>
+test_calls(const Input& input, std::span<const graph::Graph> variants, Sink& sink) {
+  std::vector<TestVectors> calls;
+  for (size_t i = 0; i < variants.size(); ++i) {
+    auto sizes = sizes_for_variant(variants, i);
+    if (!sizes) continue;
+    auto vectors = make_test_vectors(input.graph, *sizes, 1, sink);
+    if (!vectors) return std::nullopt;
+    calls.push_back(std::move(*vectors));
+  }
+  return calls;
 }
 
 void print_rule(Session& session, const Input& input, const CompileOptions& options,
@@ -140,18 +193,20 @@ void compile_file(Session& session) {
   if (!input) return;
   std::vector<FileText> texts;
   if (!options->dependencies.only) {
-    graph::Graph graph = rewrite_graph(input->graph, options->level, session.stages);
+    auto graphs = variant_graphs(input->graph, options->cases, session.sink);
+    if (!graphs) return;
+    std::vector<graph::Graph> rewritten = rewrite_graphs(*graphs, options->level, session.stages);
     auto results =
-        compile_targets(graph, *input, session.common, *options, session.sink, session.stages);
+        compile_targets(rewritten, *input, session.common, *options, session.sink, session.stages);
     if (!results || !session.sink.ok()) return;
-    std::optional<TestVectors> vectors;
+    std::vector<TestVectors> calls;
     if (options->emits(Emit::test)) {
-      vectors = make_test_vectors(input->graph, 1, session.sink);
-      if (!vectors) return;
+      auto made = test_calls(*input, *graphs, session.sink);
+      if (!made) return;
+      calls = std::move(*made);
       session.stages.done("interpret", "test vectors");
     }
-    std::string rewritten = options->emits(Emit::graph) ? graph::to_text(graph) : "";
-    texts = texts_of({session, *input, *options, files, rewritten, *results, vectors});
+    texts = texts_of({session, *input, *options, files, rewritten, *results, calls});
   }
   if (!depfile.empty()) print_rule(session, *input, *options, outputs, depfile, texts);
   if (session.sink.ok() && write_files(texts, options->write_if_changed, session.sink))

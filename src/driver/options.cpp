@@ -166,8 +166,8 @@ void read_emit(const Arguments& arguments, CompileOptions& out, Sink& sink) {
 
 /// Options that this version knows and refuses.
 void refuse_later_options(const Arguments& arguments, const CompileOptions& options, Sink& sink) {
-  for (OptionId id : {OptionId::specialize, OptionId::schedule, OptionId::tune, OptionId::embed,
-                      OptionId::error_budget, OptionId::allow_tf32})
+  for (OptionId id : {OptionId::schedule, OptionId::tune, OptionId::embed, OptionId::error_budget,
+                      OptionId::allow_tf32})
     if (arguments.has(id))
       sink.report(Kind::not_in_this_version, {}, "`{}` is not part of this version",
                   row_of(id).name());
@@ -220,7 +220,7 @@ std::vector<std::string> canonical_options(const Arguments& arguments,
       words.push_back((id == OptionId::dim ? "-D" : "--dim=") + value);
   }
   for (OptionId id : {OptionId::prefix, OptionId::split, OptionId::checks, OptionId::index_bits,
-                      OptionId::precision})
+                      OptionId::specialize, OptionId::precision})
     if (arguments.has(id))
       words.push_back(fmt::format("{}={}", row_of(id).name(), arguments.last(id)));
   for (OptionId id : {OptionId::fast_math, OptionId::batch_invariant})
@@ -285,6 +285,8 @@ std::optional<CompileOptions> compile_options(const Arguments& arguments, Sink& 
                                   : legalize::IndexBits::automatic;
   out.split = arguments.last(OptionId::split) == "kernel";
   out.fast_math = arguments.has(OptionId::fast_math);
+  if (arguments.has(OptionId::specialize))
+    out.cases = read_size_cases(arguments.last(OptionId::specialize), sink);
   out.native_operands = arguments.last(OptionId::precision) != "exact";
   out.canonical = canonical_options(arguments, out);
   if (!sink.ok()) return std::nullopt;

@@ -3,6 +3,7 @@
 // here.
 #include "diagnostics/render.h"
 #include "driver/arguments.h"
+#include "driver/variants.h"
 #include "legalize/capabilities.h"
 #include "parse/elaborate/elaborate.h"
 #include "print/printer.h"
@@ -54,6 +55,7 @@ struct CompileOptions {
   bool split = false, fast_math = false;
   std::vector<std::string> canonical; ///< the options that the output depends on
   bool native_operands = true;        ///< `--precision=native`
+  std::vector<SizeCase> cases;        ///< `--specialize`
 
   std::vector<Emit> emit; ///< without repeats, in the order of the enumeration
   std::string output;     ///< -o

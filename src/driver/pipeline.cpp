@@ -11,6 +11,7 @@
 #include "schedule/schedule.h"
 #include "targets/embedded.h"
 #include <atomic>
+#include <functional>
 #include <thread>
 
 namespace tang::driver {
@@ -48,6 +49,18 @@ lower::Machine lower_machine(const targets::Target& target) {
   machine.warp_shuffle = target.has(Feature::warp_shuffle);
   machine.vector_bytes = static_cast<int>(target.limit(LimitKey::max_vector_bytes));
   return machine;
+}
+
+/// `run` with each variant's number and its chain of stages: `stages` itself where there is one.
+void for_each_variant(size_t count, Stages& stages,
+                      const std::function<void(size_t, Stages&)>& run) {
+  if (count == 1) return run(0, stages);
+  for (size_t i = 0; i < count; ++i) {
+    Stages chain = stages.fork(fmt::format("variant{}", i + 1));
+    run(i, chain);
+    stages.join(chain);
+    stages.skip_time();
+  }
 }
 
 } // namespace
@@ -92,12 +105,22 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
   return graph;
 }
 
-std::optional<TargetResult> compile_target(const graph::Graph& graph, const Input& input,
-                                           const targets::TargetSpec& spec,
-                                           const CompileOptions& options, Sink& sink,
-                                           Stages& stages) {
+std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,
+                                         Stages& stages) {
+  std::vector<graph::Graph> rewritten;
+  for_each_variant(graphs.size(), stages, [&](size_t i, Stages& chain) {
+    rewritten.push_back(rewrite_graph(graphs[i], level, chain));
+  });
+  return rewritten;
+}
+
+namespace {
+
+/// From a rewritten graph to a legal program.
+Variant compile_variant(const graph::Graph& graph, const targets::TargetSpec& spec,
+                        const CompileOptions& options, Stages& stages) {
   const targets::Target& target = *spec.target;
-  TargetResult result{&target, graph, {}, {}, {}};
+  Variant result{graph, {}, {}};
 
   // Which nodes share a kernel, and how each runs: fields that a person can read and change.
   result.plan = schedule::schedule(result.graph, options.level, schedule_machine(spec));
@@ -119,24 +142,41 @@ std::optional<TargetResult> compile_target(const graph::Graph& graph, const Inpu
                            [&] { return kernel::to_text(result.program); }, "spec");
                      });
   kernel::verify(result.program, "legalize");
+  return result;
+}
 
+} // namespace
+
+std::optional<TargetResult> compile_target(std::span<const graph::Graph> graphs, const Input& input,
+                                           const targets::TargetSpec& spec,
+                                           const CompileOptions& options, Sink& sink,
+                                           Stages& stages) {
+  const targets::Target& target = *spec.target;
+  TargetResult result{&target, {}, {}};
+  for_each_variant(graphs.size(), stages, [&](size_t i, Stages& chain) {
+    result.variants.push_back(compile_variant(graphs[i], spec, options, chain));
+  });
   const print::Dialect* dialect = print::dialect_named(target.dialect);
   if (!dialect) {
     sink.report(Kind::target_cannot, {}, "this version cannot write code for target `{}`",
                 target.name);
     return std::nullopt;
   }
-  auto source = print::print_source(result.program, result.graph, *dialect,
-                                    print_options(input, options, target), sink);
+  std::vector<print::Part> parts;
+  for (const Variant& variant : result.variants)
+    parts.push_back({&variant.program, &variant.graph});
+  auto source = print::print_source(parts, *dialect, print_options(input, options, target), sink);
   if (!source) return std::nullopt;
   result.source = std::move(*source);
   stages.done("print", fmt::format("{} bytes", result.source.text.size()));
   return result;
 }
 
-std::optional<std::vector<TargetResult>>
-compile_targets(const graph::Graph& graph, const Input& input, const CommonOptions& common,
-                const CompileOptions& options, Sink& sink, Stages& stages) {
+std::optional<std::vector<TargetResult>> compile_targets(std::span<const graph::Graph> graphs,
+                                                         const Input& input,
+                                                         const CommonOptions& common,
+                                                         const CompileOptions& options, Sink& sink,
+                                                         Stages& stages) {
   // Each target has a chain, a sink and a place of its own, so that nothing depends on who is
   // first.
   struct Lane {
@@ -155,7 +195,7 @@ compile_targets(const graph::Graph& graph, const Input& input, const CommonOptio
       lane.stages.skip_time();
       try {
         lane.result =
-            compile_target(graph, input, options.targets[i], options, lane.sink, lane.stages);
+            compile_target(graphs, input, options.targets[i], options, lane.sink, lane.stages);
       } catch (...) {
         lane.failure = std::current_exception();
       }
@@ -183,12 +223,12 @@ compile_targets(const graph::Graph& graph, const Input& input, const CommonOptio
 }
 
 std::string header_text(const Input& input, const CompileOptions& options,
-                        const std::vector<TargetResult>& results) {
+                        std::span<const TargetResult> results) {
   std::vector<std::string> names;
   for (const TargetResult& result : results) names.push_back(result.target->name);
-  const TargetResult& first = results.front();
+  const Variant& first = results.front().general();
   return print::print_header(first.program, first.graph, names,
-                             print_options(input, options, *first.target));
+                             print_options(input, options, *results.front().target));
 }
 
 print::PrintOptions print_options(const Input& input, const CompileOptions& options,

@@ -26,30 +26,44 @@ std::optional<Input> read_input(const std::string& path, const CommonOptions& co
 
 /// The laws of `level`.
 graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages);
+/// The same for every variant.
+std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,
+                                         Stages& stages);
+
+/// One way through a target's code; the ranges of its graph's dims say which sizes take it.
+struct Variant {
+  graph::Graph graph; ///< with the terms that lowering added
+  plan::Plan plan;
+  kernel::Program program; ///< as printed
+};
 
 /// What one target gets.
 struct TargetResult {
   const targets::Target* target = nullptr;
-  graph::Graph graph; ///< with the terms that lowering added
-  plan::Plan plan;
-  kernel::Program program; ///< as printed
+  std::vector<Variant> variants; ///< the launcher takes the first that fits; the last fits all
   print::SourceText source;
+
+  /// The variant for all sizes, which has the interface of the file.
+  const Variant& general() const { return variants.back(); }
 };
 
-/// From the rewritten graph to source text. Empty, and reported, where the target cannot say it.
-std::optional<TargetResult> compile_target(const graph::Graph& graph, const Input& input,
+/// From rewritten graphs, one a variant, to source text. Empty, and reported, where the target
+/// cannot say it.
+std::optional<TargetResult> compile_target(std::span<const graph::Graph> graphs, const Input& input,
                                            const targets::TargetSpec& spec,
                                            const CompileOptions& options, Sink& sink,
                                            Stages& stages);
 
 /// All targets of a command line, up to `options.jobs` at a time, in their order.
-std::optional<std::vector<TargetResult>>
-compile_targets(const graph::Graph& graph, const Input& input, const CommonOptions& common,
-                const CompileOptions& options, Sink& sink, Stages& stages);
+std::optional<std::vector<TargetResult>> compile_targets(std::span<const graph::Graph> graphs,
+                                                         const Input& input,
+                                                         const CommonOptions& common,
+                                                         const CompileOptions& options, Sink& sink,
+                                                         Stages& stages);
 
 /// The header that all targets of a command line share.
 std::string header_text(const Input& input, const CompileOptions& options,
-                        const std::vector<TargetResult>& results);
+                        std::span<const TargetResult> results);
 print::PrintOptions print_options(const Input& input, const CompileOptions& options,
                                   const targets::Target& target);
 

@@ -47,9 +47,9 @@ Stages::Stages(const CommonOptions& common, std::vector<std::string> dumps, std:
     : verbose_(common.verbose), report_(common.time_report), dumps_(std::move(dumps)),
       dump_dir_(std::move(dump_dir)) {}
 
-Stages Stages::fork(std::string target) const {
+Stages Stages::fork(const std::string& part) const {
   Stages chain = *this;
-  chain.target_ = std::move(target);
+  chain.target_ += (target_.empty() ? "" : ".") + part;
   chain.records_.clear();
   chain.skip_time();
   return chain;
@@ -57,6 +57,7 @@ Stages Stages::fork(std::string target) const {
 
 void Stages::join(const Stages& chain) {
   records_.insert(records_.end(), chain.records_.begin(), chain.records_.end());
+  number_ = std::max(number_, chain.number_);
 }
 
 void Stages::done(std::string_view name, const std::string& counts, const Text& text,

@@ -19,8 +19,9 @@ public:
 
   /// `dumps` are names of stages or `all`; with an empty folder they go to stderr.
   Stages(const CommonOptions& common, std::vector<std::string> dumps, std::string dump_dir);
-  /// A chain that goes on from this one for a target; joined again with `join`.
-  Stages fork(std::string target) const;
+  /// A chain that goes on from this one for a target, or for a variant of one; joined again with
+  /// `join`.
+  Stages fork(const std::string& part) const;
   void join(const Stages& chain);
 
   /// A stage has ended. `counts` says how much there was of what; `text` makes its dump,

@@ -19,14 +19,6 @@ using interpret::Array;
 
 constexpr int64_t most_elements = 1 << 20;
 
-/// A value that is no power of two, and small, where the range allows it.
-int64_t small_value(const graph::Dim& dim, size_t position) {
-  int64_t wanted = 3 + static_cast<int64_t>(position % 3), step = std::max<int64_t>(dim.step, 1);
-  int64_t value = std::max(dim.lo, std::min(dim.hi, wanted));
-  value = (value + step - 1) / step * step;
-  return value > dim.hi ? dim.hi / step * step : value;
-}
-
 std::string real_text(double value) {
   if (std::isnan(value)) return "NAN";
   if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
@@ -71,16 +63,18 @@ struct Field {
 };
 
 std::vector<Field> fields_of(const TargetResult& result) {
-  print::PublicNames names = print::public_names(result.program, result.graph);
+  const graph::Graph& graph = result.general().graph;
+  const kernel::Program& program = result.general().program;
+  print::PublicNames names = print::public_names(program, graph);
   std::vector<Field> fields;
   for (kernel::BufferId id : names.fields) {
-    TensorId tensor = result.program.buffers[id.value].tensor;
+    TensorId tensor = program.buffers[id.value].tensor;
     Field field{names.buffers[id.value], {}, {}};
-    for (size_t i = 0; i < result.graph.inputs.size(); ++i)
-      if (result.graph.inputs[i] == tensor) field.given = tensor, field.input = i;
-    for (size_t i = 0; i < result.graph.outputs.size(); ++i) {
-      TensorId out = result.graph.outputs[i];
-      if (out == tensor || (result.graph[out].over && result.graph[out].over == tensor))
+    for (size_t i = 0; i < graph.inputs.size(); ++i)
+      if (graph.inputs[i] == tensor) field.given = tensor, field.input = i;
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      TensorId out = graph.outputs[i];
+      if (out == tensor || (graph[out].over && graph[out].over == tensor))
         field.wanted = out, field.output = i;
     }
     fields.push_back(std::move(field));
@@ -88,12 +82,15 @@ std::vector<Field> fields_of(const TargetResult& result) {
   return fields;
 }
 
-class Program {
+/// One call of the code and the comparison of what it wrote.
+class Call {
 public:
-  Program(const Input& input, const TargetResult& result, const CompileOptions& options,
-          const TestVectors& vectors)
-      : input_(input), result_(result), options_(print_options(input, options, *result.target)),
-        vectors_(vectors), fields_(fields_of(result)) {}
+  Call(const TargetResult& result, const print::PrintOptions& options, const TestVectors& vectors,
+       size_t number, std::set<std::string>& helpers)
+      : result_(result), graph_(result.general().graph), options_(options), vectors_(vectors),
+        number_(number), helpers_(helpers), fields_(fields_of(result)) {}
+
+  std::string function() const { return fmt::format("test_{}", number_); }
 
   std::string text() {
     std::string tables, body;
@@ -104,35 +101,39 @@ public:
     body += call();
     for (size_t i = 0; i < fields_.size(); ++i)
       if (fields_[i].wanted) body += check_field(fields_[i], i);
-    std::string_view files[] = {"test_common.h", device_};
-    return print::head_comment(options_, fmt::format("test of {} for {}",
-                                                     print::comment_text(result_.program.name),
-                                                     result_.target->name)) +
-           fmt::format("#include \"{}.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include "
-                       "<stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
-                       print::string_text(input_.stem)) +
-           print::prelude(files, helpers_, "static") + "\n" + tables + "\nint main(void) {\n" +
-           "  if (!tg_test_open()) {\n    printf(\"no device\\n\");\n    return 4;\n  }\n" + body +
-           "  return wrong != 0;\n}\n";
+    std::string sizes = sizes_text();
+    if (!sizes.empty())
+      body += fmt::format("  if (wrong) printf(\"with {}\\n\");\n", print::string_text(sizes));
+    return fmt::format("{}\nstatic int {}(void) {{\n{}  return wrong;\n}}\n", tables, function(),
+                       body);
   }
 
 private:
+  std::string sizes_text() const {
+    std::string text;
+    for (size_t d = 0; d < vectors_.dims.size(); ++d)
+      text += fmt::format("{}{} = {}", d ? ", " : "", graph_.dims[d].name, vectors_.dims[d]);
+    return text;
+  }
+
+  std::string given(size_t i) const { return fmt::format("given_{}_{}", number_, i); }
+  std::string wanted(size_t i) const { return fmt::format("wanted_{}_{}", number_, i); }
+
   std::string data_of(const Field& field, size_t i) {
     std::string text;
     if (field.given) {
       std::vector<uint8_t> bytes =
-          stored_bytes(result_.graph, field.given, vectors_.inputs[field.input], vectors_.dims);
-      text += table("unsigned char", fmt::format("given_{}", i), static_cast<int64_t>(bytes.size()),
+          stored_bytes(graph_, field.given, vectors_.inputs[field.input], vectors_.dims);
+      text += table("unsigned char", given(i), static_cast<int64_t>(bytes.size()),
                     [&](int64_t n) { return fmt::format("{}", bytes[static_cast<size_t>(n)]); });
     }
     if (!field.wanted) return text;
     const Array& array = vectors_.outputs[field.output];
-    std::string name = fmt::format("wanted_{}", i);
     if (array.scalar == graph::Scalar::real)
-      return text + table("double", name, array.size(), [&](int64_t n) {
+      return text + table("double", wanted(i), array.size(), [&](int64_t n) {
                return real_text(array.reals[static_cast<size_t>(n)]);
              });
-    return text + table("int64_t", name, array.size(), [&](int64_t n) {
+    return text + table("int64_t", wanted(i), array.size(), [&](int64_t n) {
              return integer_text(array.integers[static_cast<size_t>(n)]);
            });
   }
@@ -140,14 +141,14 @@ private:
   /// The storage of an argument in bytes.
   int64_t bytes_of(const Field& field) const {
     TensorId id = field.given ? field.given : field.wanted;
-    return storage_bytes(result_.graph, id, vectors_.dims);
+    return storage_bytes(graph_, id, vectors_.dims);
   }
 
   std::string open_field(const Field& field, size_t i) {
     helpers_.insert({"tg_test_alloc", "tg_test_upload"});
     std::string text = fmt::format("  void *buffer_{} = tg_test_alloc({});\n", i, bytes_of(field));
     if (field.given)
-      text += fmt::format("  tg_test_upload(buffer_{}, given_{}, {});\n", i, i, bytes_of(field));
+      text += fmt::format("  tg_test_upload(buffer_{}, {}, {});\n", i, given(i), bytes_of(field));
     return text;
   }
 
@@ -174,7 +175,7 @@ private:
   }
 
   std::string check_field(const Field& field, size_t i) {
-    const graph::Tensor& tensor = result_.graph[field.wanted];
+    const graph::Tensor& tensor = graph_[field.wanted];
     const Array& array = vectors_.outputs[field.output];
     bool real = array.scalar == graph::Scalar::real;
     std::string reader = fmt::format("tg_test_{}", graph::info(tensor.type).name);
@@ -184,26 +185,26 @@ private:
     std::string text = fmt::format("  const unsigned char *got_{0} = (const unsigned char "
                                    "*)tg_test_download(buffer_{0}, {1});\n",
                                    i, bytes_of(field));
-    return text + fmt::format("  wrong += {}(\"{}\", {}, got_{}, wanted_{}, {}{});\n", check, name,
-                              reader, i, i, array.size(),
+    return text + fmt::format("  wrong += {}(\"{}\", {}, got_{}, {}, {}{});\n", check, name, reader,
+                              i, wanted(i), array.size(),
                               real ? fmt::format(", {}", tolerance(tensor)) : "");
   }
 
-  const Input& input_;
   const TargetResult& result_;
-  print::PrintOptions options_;
+  const graph::Graph& graph_;
+  const print::PrintOptions& options_;
   const TestVectors& vectors_;
+  size_t number_;
+  std::set<std::string>& helpers_;
   std::vector<Field> fields_;
-  std::set<std::string> helpers_;
-  std::string device_ = "test_" + result_.target->dialect + ".h";
 };
 
 } // namespace
 
-std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, uint64_t seed, Sink& sink) {
+std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vector<int64_t> dims,
+                                             uint64_t seed, Sink& sink) {
   TestVectors vectors;
-  for (size_t i = 0; i < graph.dims.size(); ++i)
-    vectors.dims.push_back(small_value(graph.dims[i], i));
+  vectors.dims = std::move(dims);
   int64_t total = 0;
   auto shape_of = [&](TensorId id) -> std::optional<std::vector<int64_t>> {
     auto shape = interpret::shape_of(graph, id, vectors.dims);
@@ -238,8 +239,27 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, uint64_t
 }
 
 std::string test_program_text(const Input& input, const TargetResult& result,
-                              const CompileOptions& options, const TestVectors& vectors) {
-  return Program(input, result, options, vectors).text();
+                              const CompileOptions& options, std::span<const TestVectors> calls) {
+  print::PrintOptions print = print_options(input, options, *result.target);
+  std::set<std::string> helpers{"tg_test_open"};
+  std::string functions, body;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    Call call(result, print, calls[i], i + 1, helpers);
+    functions += call.text() + "\n";
+    body += fmt::format("  wrong += {}();\n", call.function());
+  }
+  std::string device = "test_" + result.target->dialect + ".h";
+  std::string_view files[] = {"test_common.h", device};
+  return print::head_comment(print, fmt::format("test of {} for {}",
+                                                print::comment_text(result.general().program.name),
+                                                result.target->name)) +
+         fmt::format("#include \"{}.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include "
+                     "<stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
+                     print::string_text(input.stem)) +
+         print::prelude(files, helpers, "static") + "\n" + functions +
+         "int main(void) {\n  if (!tg_test_open()) {\n    printf(\"no device\\n\");\n"
+         "    return 4;\n  }\n  int wrong = 0;\n" +
+         body + "  return wrong != 0;\n}\n";
 }
 
 } // namespace tang::driver

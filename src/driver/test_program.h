@@ -12,13 +12,20 @@ struct TestVectors {
   std::vector<interpret::Array> inputs, outputs;
 };
 
-/// Random inputs at small values of the dims that are left for run time, and the interpreter's
-/// outputs. Reports what stands in the way, such as tensors too large for a source file.
-std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, uint64_t seed, Sink& sink);
+/// Small values of the dims at which the launcher takes the variant of a number; empty where none
+/// was found.
+std::optional<std::vector<int64_t>> sizes_for_variant(std::span<const graph::Graph> variants,
+                                                      size_t number);
 
-/// `<stem>.<target>.test.<ext>`: buffers full of NaN bytes, one call, a line for each output that
-/// is not what it must be. It exits with 0, with 1 on a difference, and with 4 without a device.
+/// Random inputs at these values of the dims, and the interpreter's outputs. Reports what stands in
+/// the way, such as tensors too large for a source file.
+std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vector<int64_t> dims,
+                                             uint64_t seed, Sink& sink);
+
+/// `<stem>.<target>.test.<ext>`: for each of `calls`, buffers full of NaN bytes, one call, a line
+/// for each output that is not what it must be. It exits with 0, with 1 on a difference, and with 4
+/// without a device.
 std::string test_program_text(const Input& input, const TargetResult& result,
-                              const CompileOptions& options, const TestVectors& vectors);
+                              const CompileOptions& options, std::span<const TestVectors> calls);
 
 } // namespace tang::driver

@@ -4,6 +4,7 @@
 #include "driver/test_program.h"
 #include "driver/toolchain.h"
 #include "driver/verbs.h"
+#include <set>
 
 namespace tang::driver {
 
@@ -28,13 +29,10 @@ Outcome build_and_run(Session& session, const Input& input, const TargetResult& 
     session.sink.report(Kind::cannot_write, {}, "cannot make a temporary folder: {}", last_error());
     return Outcome::stopped;
   }
-  if (!write_files(
-          {{in_folder(source), result.source.text},
-           {in_folder(input.stem + ".h"),
-            print::print_header(result.program, result.graph, std::span(&result.target->name, 1),
-                                print_options(input, options, *result.target))},
-           {in_folder(test), test_program_text(input, result, options, vectors)}},
-          false, session.sink))
+  if (!write_files({{in_folder(source), result.source.text},
+                    {in_folder(input.stem + ".h"), header_text(input, options, {&result, 1})},
+                    {in_folder(test), test_program_text(input, result, options, {&vectors, 1})}},
+                   false, session.sink))
     return Outcome::stopped;
   std::string missing;
   auto command = build_command(*result.target, session.arguments.last(OptionId::compiler),
@@ -80,14 +78,14 @@ graph::Graph with_all_outputs(graph::Graph graph) {
 /// The first node, in running order, whose result differs when every result is looked at.
 void name_kernel_at_fault(Session& session, const Input& input, const graph::Graph& rewritten,
                           const targets::TargetSpec& spec, const CompileOptions& options,
-                          uint64_t seed, Diagnostic& diagnostic) {
+                          const TestVectors& wanted, uint64_t seed, Diagnostic& diagnostic) {
   Sink quiet;
   Session inner{session.arguments, session.common, session.sources, quiet, session.stages};
   Input exposed = input;
   exposed.graph = with_all_outputs(rewritten);
-  auto vectors = make_test_vectors(exposed.graph, seed, quiet);
+  auto vectors = make_test_vectors(exposed.graph, wanted.dims, seed, quiet);
   if (!vectors) return;
-  auto result = compile_target(exposed.graph, exposed, spec, options, quiet, session.stages);
+  auto result = compile_target({&exposed.graph, 1}, exposed, spec, options, quiet, session.stages);
   std::string text;
   if (!result ||
       build_and_run(inner, exposed, *result, options, *vectors, text) != Outcome::differs)
@@ -101,19 +99,14 @@ void name_kernel_at_fault(Session& session, const Input& input, const graph::Gra
     }
 }
 
-void verify_target(Session& session, const Input& input, const graph::Graph& rewritten,
-                   const targets::TargetSpec& spec, const CompileOptions& options,
-                   const TestVectors& vectors, uint64_t seed) {
-  auto result = compile_target(rewritten, input, spec, options, session.sink, session.stages);
-  if (!result) return;
+/// The call of one variant; false when the rest has no chance either, or is not worth it.
+bool verify_variant(Session& session, const Input& input, const TargetResult& result,
+                    const graph::Graph& rewritten, const targets::TargetSpec& spec,
+                    const CompileOptions& options, const TestVectors& vectors, uint64_t seed) {
   std::string text;
-  switch (build_and_run(session, input, *result, options, vectors, text)) {
-  case Outcome::stopped: return;
-  case Outcome::equal:
-    if (!session.common.quiet)
-      print_text(session, fmt::format("{}: {} kernels, all outputs equal the interpreter\n",
-                                      spec.target->name, result->program.kernels.size()));
-    return;
+  switch (build_and_run(session, input, result, options, vectors, text)) {
+  case Outcome::stopped: return false;
+  case Outcome::equal: return true;
   case Outcome::differs: break;
   }
   Diagnostic& diagnostic = session.sink.report(
@@ -121,7 +114,30 @@ void verify_target(Session& session, const Input& input, const graph::Graph& rew
       spec.target->name);
   for_each_part(text, '\n', [&](std::string_view line) { diagnostic.note({}, std::string(line)); });
   if (options.level > 0 || rewritten.nodes.size() > 1)
-    name_kernel_at_fault(session, input, rewritten, spec, options, seed, diagnostic);
+    name_kernel_at_fault(session, input, rewritten, spec, options, vectors, seed, diagnostic);
+  return false;
+}
+
+size_t kernel_count(const TargetResult& result) {
+  std::set<std::string> symbols;
+  for (const auto& list : result.source.symbols) symbols.insert(list.begin(), list.end());
+  return symbols.size();
+}
+
+/// `vectors` holds one entry a variant, empty where no sizes lead to it.
+void verify_target(Session& session, const Input& input, std::span<const graph::Graph> rewritten,
+                   const targets::TargetSpec& spec, const CompileOptions& options,
+                   std::span<const std::optional<TestVectors>> vectors, uint64_t seed) {
+  auto result = compile_target(rewritten, input, spec, options, session.sink, session.stages);
+  if (!result) return;
+  for (size_t i = 0; i < vectors.size(); ++i)
+    if (vectors[i] &&
+        !verify_variant(session, input, *result, rewritten[i], spec, options, *vectors[i], seed))
+      return;
+  if (session.common.quiet) return;
+  std::string variants = vectors.size() == 1 ? "" : fmt::format(" in {} variants", vectors.size());
+  print_text(session, fmt::format("{}: {} kernels{}, all outputs equal the interpreter\n",
+                                  spec.target->name, kernel_count(*result), variants));
 }
 
 } // namespace
@@ -133,12 +149,19 @@ void verify_file(Session& session) {
   auto input = read_input(session.arguments.operands[0], session.common, session.sources,
                           session.sink, session.stages);
   if (!input) return;
-  auto vectors = make_test_vectors(input->graph, *seed, session.sink);
-  if (!vectors) return;
-  session.stages.done("interpret", fmt::format("{} outputs", vectors->outputs.size()));
-  graph::Graph rewritten = rewrite_graph(input->graph, options->level, session.stages);
+  auto graphs = variant_graphs(input->graph, options->cases, session.sink);
+  if (!graphs) return;
+  std::vector<std::optional<TestVectors>> vectors;
+  for (size_t i = 0; i < graphs->size(); ++i) {
+    auto sizes = sizes_for_variant(*graphs, i);
+    vectors.push_back(sizes ? make_test_vectors(input->graph, *sizes, *seed, session.sink)
+                            : std::nullopt);
+    if (sizes && !vectors.back()) return;
+  }
+  session.stages.done("interpret", fmt::format("{} outputs", input->graph.outputs.size()));
+  std::vector<graph::Graph> rewritten = rewrite_graphs(*graphs, options->level, session.stages);
   for (const targets::TargetSpec& spec : options->targets)
-    verify_target(session, *input, rewritten, spec, *options, *vectors, *seed);
+    verify_target(session, *input, rewritten, spec, *options, vectors, *seed);
 }
 
 } // namespace tang::driver

@@ -1,5 +1,6 @@
 #include "print/launcher.h"
 #include "base/check.h"
+#include "graph/dims.h"
 #include "print/expressions.h"
 #include "print/tables.h"
 #include <algorithm>
@@ -12,6 +13,19 @@ namespace {
 
 /// Every slot starts at a multiple of this many bytes.
 constexpr int64_t slot_alignment = 256;
+
+std::string workspace_head(std::string_view linkage, const std::string& symbol,
+                           const std::string& prefix) {
+  return fmt::format("{}size_t {}_workspace_bytes(const {}_dims *dims)", linkage, symbol, prefix);
+}
+
+std::string run_head(std::string_view linkage, const std::string& symbol,
+                     const std::string& prefix) {
+  return fmt::format("{0}tg_status {1}_run(const {2}_args *args, const {2}_dims *dims, void "
+                     "*workspace, size_t bytes,\n{3}void *stream)",
+                     linkage, symbol, prefix,
+                     std::string(linkage.size() + symbol.size() + 15, ' '));
+}
 
 class Launcher {
 public:
@@ -151,8 +165,11 @@ void Launcher::read_dims(Function& f, bool check, const char* failure) {
     if (!check) continue;
     std::string step = dim.step > 1 ? fmt::format(" || {} % {} != 0", name, dim.step) : "";
     auto number = [](int64_t v) { return fmt::format("{}{}", v, v > 2147483647 ? "ll" : ""); };
-    f.out.line("if ({0} < {1} || {0} > {2}{3}) return {4};", name, number(dim.lo), number(dim.hi),
-               step, failure);
+    if (dim.lo == dim.hi)
+      f.out.line("if ({} != {}) return {};", name, number(dim.lo), failure);
+    else
+      f.out.line("if ({0} < {1} || {0} > {2}{3}) return {4};", name, number(dim.lo), number(dim.hi),
+                 step, failure);
   }
 }
 
@@ -183,9 +200,7 @@ std::string Launcher::workspace_function() {
   }
   check_overflow(f, mark, "SIZE_MAX");
   f.out.raw(result);
-  return assemble(
-      fmt::format("size_t {}_workspace_bytes(const {}_dims *dims)", task_.symbol, task_.prefix), f,
-      f.out.text());
+  return assemble(workspace_head(task_.linkage, task_.symbol, task_.prefix), f, f.out.text());
 }
 
 void Launcher::check_arguments(Function& f) {
@@ -250,12 +265,7 @@ std::string Launcher::run_function() {
   if (check) check_arguments(f);
   steps(f, program_.steps);
   f.out.raw("return TG_OK;");
-  std::string head =
-      fmt::format("tg_status {0}_run(const {1}_args *args, const {1}_dims *dims, void *workspace, "
-                  "size_t bytes,\n"
-                  "{2}void *stream)",
-                  task_.symbol, task_.prefix, std::string(task_.symbol.size() + 15, ' '));
-  return assemble(head, f, f.out.text());
+  return assemble(run_head(task_.linkage, task_.symbol, task_.prefix), f, f.out.text());
 }
 
 void Launcher::steps(Function& f, const std::vector<Step>& steps) {
@@ -394,6 +404,35 @@ void Launcher::variant(Function& f, const Variant& variant) {
 std::string print_launcher(const LauncherTask& task, std::set<std::string>& helpers) {
   Launcher launcher(task, helpers);
   return launcher.workspace_function() + "\n" + launcher.run_function();
+}
+
+std::string print_chooser(std::span<const LauncherTask> tasks, const std::string& symbol) {
+  const LauncherTask& general = tasks.back();
+  PublicNames names = public_names(*general.program, *general.graph);
+  TextWriter out;
+  auto function = [&](const std::string& head, const char* failure, const char* rest) {
+    out.line("{} {{", head);
+    out.indent();
+    if (general.options->checks != Checks::none || failure == std::string_view("SIZE_MAX"))
+      out.line("if (!dims) return {};", failure);
+    for (const LauncherTask& task : tasks) {
+      std::string condition;
+      for (size_t d = 0; d < names.dims.size(); ++d) {
+        std::string part = graph::condition_text(task.graph->dims[d], general.graph->dims[d],
+                                                 "dims->" + names.dims[d]);
+        if (!part.empty()) condition += (condition.empty() ? "" : " && ") + part;
+      }
+      out.line("{}return {}{};", condition.empty() ? "" : fmt::format("if ({}) ", condition),
+               task.symbol, rest);
+    }
+    out.dedent();
+    out.raw("}");
+  };
+  function(workspace_head("", symbol, general.prefix), "SIZE_MAX", "_workspace_bytes(dims)");
+  out.blank();
+  function(run_head("", symbol, general.prefix), "TG_E_NULL",
+           "_run(args, dims, workspace, bytes, stream)");
+  return out.take();
 }
 
 } // namespace tang::print

@@ -11,12 +11,17 @@ struct LauncherTask {
   const graph::Graph* graph = nullptr;
   const Dialect* dialect = nullptr;
   const PrintOptions* options = nullptr;
-  std::string prefix, symbol;              ///< `mlp`, `mlp_c_avx2`
+  std::string prefix, symbol;              ///< `mlp`, `mlp_c_avx2`: how its functions' names start
+  std::string_view linkage;                ///< `static ` where another launcher calls this one
   std::vector<std::string> kernel_symbols; ///< by kernel
   std::vector<std::string> table_symbols;  ///< by buffer
 };
 
 /// `<symbol>_workspace_bytes` and `<symbol>_run`. Notes the host helpers they call.
 std::string print_launcher(const LauncherTask& task, std::set<std::string>& helpers);
+
+/// The same two functions for several launchers: each call goes to the first of `tasks` whose dims
+/// it fits, or to the last, which has the interface.
+std::string print_chooser(std::span<const LauncherTask> tasks, const std::string& symbol);
 
 } // namespace tang::print

@@ -1,5 +1,6 @@
 #include "print/printer.h"
 #include "base/check.h"
+#include "graph/dims.h"
 #include "print/kernel_printer.h"
 #include "print/launcher.h"
 #include "print/prelude.h"
@@ -52,39 +53,21 @@ std::vector<KernelUse> uses_of(const Program& program) {
   return uses;
 }
 
-std::vector<std::string> print_tables(const Program& program, const graph::Graph& graph,
-                                      const Dialect& dialect, const std::string& symbol,
-                                      NameScope& names, std::string& out) {
-  std::vector<std::string> symbols(program.buffers.size());
-  std::vector<bool> bound(program.buffers.size());
-  for_each_variant(program.steps, [&](const Variant& variant) {
-    for (const Binding& binding : variant.bindings) bound[binding.buffer.value] = true;
-  });
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    const Buffer& buffer = program.buffers[i];
-    if (buffer.kind != Buffer::Kind::table || !bound[i]) continue;
-    symbols[i] = names.add(symbol + "_" + buffer.name);
-    out += fmt::format("{}{} {}[] = {};\n", dialect.words.table_head.text(),
-                       table_word(dialect, buffer.type), symbols[i],
-                       table_elements(graph[buffer.tensor]));
-  }
-  return symbols;
-}
-
 /// The includes of the dialect, and those of the formats that kernels keep or round to.
-std::string include_lines(const Program& program, const Dialect& dialect) {
+std::string include_lines(std::span<const Part> parts, const Dialect& dialect) {
   std::vector<std::string_view> lines(dialect.includes.begin(), dialect.includes.end());
   auto use = [&](graph::ElemType type) {
     std::string_view line = dialect.storages[type].include.text();
     if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end())
       lines.push_back(line);
   };
-  for (const Kernel& kernel : program.kernels) {
-    for (const Tensor& tensor : kernel.tensors)
-      if (tensor.memory != Memory::registers) use(tensor.type);
-    for (uint32_t i = 0; i < kernel.values.size(); ++i)
-      if (kernel.values[ValueId(i)].form == Form::round) use(kernel.values[ValueId(i)].to);
-  }
+  for (const Part& part : parts)
+    for (const Kernel& kernel : part.program->kernels) {
+      for (const Tensor& tensor : kernel.tensors)
+        if (tensor.memory != Memory::registers) use(tensor.type);
+      for (uint32_t i = 0; i < kernel.values.size(); ++i)
+        if (kernel.values[ValueId(i)].form == Form::round) use(kernel.values[ValueId(i)].to);
+    }
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
@@ -92,53 +75,153 @@ std::string section(const std::string& text) {
   return text.empty() ? "" : "\n" + text;
 }
 
+class SourcePrinter {
+public:
+  SourcePrinter(std::span<const Part> parts, const Dialect& dialect, const PrintOptions& options,
+                Sink& sink)
+      : parts_(parts), dialect_(dialect), options_(options), sink_(sink),
+        prefix_(identifier(options.prefix)), symbol_(prefix_ + "_" + symbol_part(options.target)),
+        names_(dialect.reserved) {}
+
+  std::optional<SourceText> run() {
+    std::vector<LauncherTask> launchers;
+    take(symbol_);
+    for (size_t i = 0; i < parts_.size(); ++i)
+      if (parts_.size() > 1) take(function_of(i));
+    // The general part comes first in the file: kernels that others share have its comments.
+    for (size_t i = parts_.size(); i-- > 0;) {
+      const Part& part = parts_[i];
+      LauncherTask& task = *launchers.emplace(launchers.begin());
+      task = {part.program, part.graph, &dialect_, &options_, prefix_, symbol_, "", {}, {}};
+      if (parts_.size() > 1) task.symbol = function_of(i), task.linkage = "static ";
+      task.table_symbols = tables(part);
+      task.kernel_symbols = kernels(part);
+    }
+    if (!complete_) return std::nullopt;
+    std::set<std::string> host_helpers;
+    std::string run;
+    for (size_t i = 0; i < launchers.size(); ++i)
+      run +=
+          heading(i) + print_launcher(launchers[i], host_helpers) + (parts_.size() > 1 ? "\n" : "");
+    if (parts_.size() > 1) run += print_chooser(launchers, symbol_);
+
+    const Part& general = parts_.back();
+    std::string what =
+        fmt::format("{} for {}", comment_text(general.program->name), options_.target);
+    source_.text =
+        head_comment(options_, what) + include_lines(parts_, dialect_) + "\n" +
+        declarations(*general.program, *general.graph, std::span(&options_.target, 1), prefix_) +
+        section(prelude(dialect_.preludes, helpers_, dialect_.words.helper_head.text()) +
+                prelude(host_prelude, host_helpers, "static inline")) +
+        section(tables_) + section(kernels_) + section(run);
+    for (LauncherTask& task : launchers) source_.symbols.push_back(std::move(task.kernel_symbols));
+    return std::move(source_);
+  }
+
+private:
+  std::string function_of(size_t part) const {
+    return fmt::format("{}_variant_{}", symbol_, part + 1);
+  }
+  void take(const std::string& symbol) {
+    names_.take(symbol + "_run");
+    names_.take(symbol + "_workspace_bytes");
+  }
+  std::string heading(size_t part) const {
+    if (parts_.size() == 1) return "";
+    std::string sizes = graph::condition_text(*parts_[part].graph, *parts_.back().graph);
+    return fmt::format("// Variant {}: {}.\n", part + 1,
+                       sizes.empty() ? "all sizes" : comment_text(sizes));
+  }
+
+  /// The symbols of a part's constant tables, by buffer. Equal tables are printed once.
+  std::vector<std::string> tables(const Part& part) {
+    const Program& program = *part.program;
+    std::vector<std::string> symbols(program.buffers.size());
+    std::vector<bool> bound(program.buffers.size());
+    for_each_variant(program.steps, [&](const Variant& variant) {
+      for (const Binding& binding : variant.bindings) bound[binding.buffer.value] = true;
+    });
+    for (size_t i = 0; i < program.buffers.size(); ++i) {
+      const Buffer& buffer = program.buffers[i];
+      if (buffer.kind != Buffer::Kind::table || !bound[i]) continue;
+      std::string type(table_word(dialect_, buffer.type));
+      std::string elements = table_elements((*part.graph)[buffer.tensor]);
+      auto [at, fresh] = printed_tables_.try_emplace(buffer.name + " " + type + elements);
+      if (fresh) {
+        at->second = names_.add(symbol_ + "_" + buffer.name);
+        tables_ += fmt::format("{}{} {}[] = {};\n", dialect_.words.table_head.text(), type,
+                               at->second, elements);
+      }
+      symbols[i] = at->second;
+    }
+    return symbols;
+  }
+
+  /// The symbols of a part's kernels. Equal kernels are printed once.
+  std::vector<std::string> kernels(const Part& part) {
+    std::vector<std::string> symbols;
+    std::vector<KernelUse> uses = uses_of(*part.program);
+    for (size_t i = 0; i < part.program->kernels.size(); ++i) {
+      const Kernel& kernel = part.program->kernels[i];
+      if (!uses[i].launched) {
+        symbols.push_back(names_.add(symbol_ + "_" + kernel.name));
+        continue;
+      }
+      KernelTask task{&kernel, "", uses[i].aliased, options_.fast_math};
+      // Inside one program equal kernels are one already.
+      auto [at, fresh] = printed_kernels_.try_emplace(
+          parts_.size() == 1 ? fmt::format("{}", i) : text_without_names(task));
+      if (fresh) {
+        task.symbol = at->second = names_.add(symbol_ + "_" + kernel.name);
+        print(task);
+      }
+      symbols.push_back(at->second);
+    }
+    return symbols;
+  }
+
+  /// Equal for kernels that print the same statements.
+  std::string text_without_names(KernelTask task) const {
+    Kernel kernel = *task.kernel;
+    kernel.comment.clear();
+    task.kernel = &kernel, task.symbol = "kernel";
+    std::set<std::string> helpers;
+    Sink sink;
+    return print_kernel(task, dialect_, helpers, sink).value_or("");
+  }
+
+  void print(const KernelTask& task) {
+    auto text = print_kernel(task, dialect_, helpers_, sink_);
+    complete_ = complete_ && text;
+    if (!text) return;
+    if (!options_.split) {
+      kernels_ += (kernels_.empty() ? "" : "\n") + *text;
+      return;
+    }
+    std::string file = fmt::format("{}.{}.kernels/{}{}", options_.stem, options_.target,
+                                   task.symbol, options_.extension);
+    kernels_ += fmt::format("#include \"{}\"\n", string_text(file));
+    source_.kernels.push_back({file, *text});
+  }
+
+  std::span<const Part> parts_;
+  const Dialect& dialect_;
+  const PrintOptions& options_;
+  Sink& sink_;
+  std::string prefix_, symbol_;
+  NameScope names_;
+  std::unordered_map<std::string, std::string> printed_tables_, printed_kernels_; ///< symbols
+  std::set<std::string> helpers_;
+  std::string tables_, kernels_;
+  SourceText source_;
+  bool complete_ = true;
+};
+
 } // namespace
 
-std::optional<SourceText> print_source(const Program& program, const graph::Graph& graph,
-                                       const Dialect& dialect, const PrintOptions& options,
-                                       Sink& sink) {
-  std::string prefix = identifier(options.prefix);
-  std::string symbol = prefix + "_" + symbol_part(options.target);
-  NameScope names(dialect.reserved);
-  names.take(symbol + "_run");
-  names.take(symbol + "_workspace_bytes");
-  std::vector<KernelUse> uses = uses_of(program);
-  std::string tables;
-  LauncherTask launcher{&program, &graph, &dialect, &options, prefix, symbol, {}, {}};
-  launcher.table_symbols = print_tables(program, graph, dialect, symbol, names, tables);
-
-  SourceText source;
-  std::set<std::string> helpers, host_helpers;
-  std::string kernels;
-  std::string folder = fmt::format("{}.{}.kernels", options.stem, options.target);
-  bool complete = true;
-  for (size_t i = 0; i < program.kernels.size(); ++i) {
-    launcher.kernel_symbols.push_back(names.add(symbol + "_" + program.kernels[i].name));
-    if (!uses[i].launched) continue;
-    KernelTask task{&program.kernels[i], launcher.kernel_symbols.back(), uses[i].aliased,
-                    options.fast_math};
-    auto text = print_kernel(task, dialect, helpers, sink);
-    complete = complete && text;
-    if (!text) continue;
-    if (options.split) {
-      std::string file = fmt::format("{}/{}{}", folder, task.symbol, options.extension);
-      kernels += fmt::format("#include \"{}\"\n", string_text(file));
-      source.kernels.push_back({file, *text});
-    } else {
-      kernels += (kernels.empty() ? "" : "\n") + *text;
-    }
-  }
-  if (!complete) return std::nullopt;
-
-  std::string run = print_launcher(launcher, host_helpers);
-  std::string what = fmt::format("{} for {}", comment_text(program.name), options.target);
-  source.text = head_comment(options, what) + include_lines(program, dialect) + "\n" +
-                declarations(program, graph, std::span(&options.target, 1), prefix) +
-                section(prelude(dialect.preludes, helpers, dialect.words.helper_head.text()) +
-                        prelude(host_prelude, host_helpers, "static inline")) +
-                section(tables) + section(kernels) + section(run);
-  source.symbols = std::move(launcher.kernel_symbols);
-  return source;
+std::optional<SourceText> print_source(std::span<const Part> parts, const Dialect& dialect,
+                                       const PrintOptions& options, Sink& sink) {
+  return SourcePrinter(parts, dialect, options, sink).run();
 }
 
 } // namespace tang::print

@@ -33,16 +33,23 @@ struct SourceFileText {
 };
 struct SourceText {
   std::string text;
-  std::vector<SourceFileText> kernels; ///< with `split`
-  std::vector<std::string> symbols;    ///< what each kernel of the program is called
+  std::vector<SourceFileText> kernels;           ///< with `split`
+  std::vector<std::vector<std::string>> symbols; ///< by part: what each of its kernels is called
+};
+
+/// One program of a source, and the graph whose dims say at which sizes it runs.
+struct Part {
+  const kernel::Program* program = nullptr;
+  const graph::Graph* graph = nullptr;
 };
 
 /// One self-contained source file: declarations, the helpers it uses, constant tables, kernels, and
 /// the launcher `<prefix>_<target>_run` with `<prefix>_<target>_workspace_bytes` (cli.md, Outputs).
-/// Empty, and reported, where the target cannot say what the program does.
-std::optional<SourceText> print_source(const kernel::Program& program, const graph::Graph& graph,
-                                       const Dialect& dialect, const PrintOptions& options,
-                                       Sink& sink);
+/// The launcher runs the first of `parts` that the sizes fit; the last fits all and has the
+/// interface. Kernels that are equal are printed once. Empty, and reported, where the target cannot
+/// say what a program does.
+std::optional<SourceText> print_source(std::span<const Part> parts, const Dialect& dialect,
+                                       const PrintOptions& options, Sink& sink);
 
 /// `<stem>.h` for all `targets` of a run (as in file names). Valid C11 and C++.
 std::string print_header(const kernel::Program& program, const graph::Graph& graph,

@@ -35,6 +35,15 @@ std::string symbol_of(const ReportInput& input, kernel::KernelId id);
 /// Bytes of shared memory that a kernel declares.
 int64_t shared_bytes(const kernel::Kernel& kernel);
 
+/// Calls `visit` with every kernel of a report, those of its variants behind the others.
+template <class Report, class Visit>
+void for_each_kernel(Report& report, const Visit& visit) {
+  for (auto& kernel : report["kernels"]) visit(kernel);
+  if (!report.contains("variants")) return;
+  for (auto& variant : report["variants"])
+    for (auto& kernel : variant["kernels"]) visit(kernel);
+}
+
 /// Reads a report and checks what the readers rely on; reports what is wrong.
 std::optional<Json> read_report(const SourceManager& sources, FileId file, Sink& sink);
 

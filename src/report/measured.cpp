@@ -2,6 +2,7 @@
 #include "report/json.h"
 #include <charconv>
 #include <map>
+#include <set>
 
 namespace tang::report {
 
@@ -86,12 +87,11 @@ private:
   bool ok_ = true;
 };
 
-/// Positions of kernels by their names in the report.
-std::map<std::string, size_t> kernels_by_name(const Json& report) {
-  std::map<std::string, size_t> known;
-  size_t position = 0;
-  for (const Json& kernel : report["kernels"])
-    known.emplace(kernel["name"].get<std::string>(), position++);
+/// Kernels by their names in the report.
+std::map<std::string, Json*> kernels_by_name(Json& report) {
+  std::map<std::string, Json*> known;
+  for_each_kernel(report,
+                  [&](Json& kernel) { known.emplace(kernel["name"].get<std::string>(), &kernel); });
   return known;
 }
 
@@ -106,12 +106,12 @@ std::optional<Measured> merge_measurements(const SourceManager& sources, FileId 
   auto known = kernels_by_name(*json);
   Measured out;
   bool ok = true;
-  std::vector<bool> seen(known.size(), false);
+  std::set<std::string> seen;
   for (const Row& row : *rows) {
     auto at = known.find(row.kernel);
     if (at == known.end()) {
       std::vector<std::string> names;
-      for (const auto& [name, position] : known) names.push_back(name);
+      for (const auto& [name, kernel] : known) names.push_back(name);
       auto& diagnostic =
           sink.report(Kind::report_file, row.line, "the report has no kernel `{}`", row.kernel);
       if (std::string near = nearest_name(row.kernel, names); !near.empty())
@@ -119,13 +119,12 @@ std::optional<Measured> merge_measurements(const SourceManager& sources, FileId 
       ok = false;
       continue;
     }
-    if (seen[at->second]) {
+    if (!seen.insert(row.kernel).second) {
       sink.report(Kind::report_file, row.line, "`{}` is measured twice", row.kernel);
       ok = false;
       continue;
     }
-    seen[at->second] = true;
-    Json& kernel = (*json)["kernels"][at->second];
+    Json& kernel = *at->second;
     double cold = kernel["floor"]["us"].get<double>();
     double warm = kernel["floor"]["warm_us"].get<double>();
     bool violated = row.us < warm;

@@ -45,12 +45,31 @@ public:
     text(json_["target"], "target.", "device");
     for (const char* key : {"floor_us", "floor_warm_us", "fused_graph_floor_us"})
       number(json_["totals"], "totals.", key);
-    size_t k = 0;
-    for (const Json& kernel : json_["kernels"]) one(kernel, fmt::format("kernels[{}].", k++));
+    kernels(json_, "");
+    if (json_.contains("variants")) variants();
     return fault_;
   }
 
 private:
+  void kernels(const Json& in, const std::string& path) {
+    size_t k = 0;
+    for (const Json& kernel : in["kernels"]) one(kernel, fmt::format("{}kernels[{}].", path, k++));
+  }
+  void variants() {
+    need(json_, "", "variants", Json::value_t::array);
+    if (!fault_.empty()) return;
+    size_t v = 0;
+    for (const Json& variant : json_["variants"]) {
+      std::string path = fmt::format("variants[{}].", v++);
+      need(variant, path, "totals", Json::value_t::object);
+      need(variant, path, "kernels", Json::value_t::array);
+      if (!fault_.empty()) return;
+      text(variant, path, "when");
+      for (const char* key : {"floor_us", "floor_warm_us"})
+        number(variant["totals"], path + "totals.", key);
+      kernels(variant, path);
+    }
+  }
   void one(const Json& kernel, const std::string& path) {
     if (!kernel.is_object()) return say(path.substr(0, path.size() - 1), "an object");
     text(kernel, path, "name");

@@ -32,8 +32,12 @@ struct ReportInput {
 };
 
 /// The report as JSON, two spaces a level, with a line end. Numbers hold at the dims that it
-/// states: those bound, and one choice for the others; formulas hold for all.
-std::string report_json(const ReportInput& input);
+/// states: those bound, and one choice for the others; formulas hold for all. Of several variants
+/// the last is the one for all sizes, and what the report is about; the others are listed in it.
+std::string report_json(std::span<const ReportInput> variants);
+inline std::string report_json(const ReportInput& input) {
+  return report_json(std::span(&input, 1));
+}
 
 /// Tables for people: a verdict, kernels by floor, traffic from unfused to compulsory; with
 /// `other`, what differs, `other` being the baseline. Reports what is wrong with a file.

@@ -1,5 +1,6 @@
 // The report as a whole.
 #include "base/check.h"
+#include "graph/dims.h"
 #include "report/json.h"
 #include <algorithm>
 #include <map>
@@ -36,13 +37,15 @@ Numbers dims_at(const graph::Graph& graph, int64_t size) {
 
 class Report {
 public:
-  explicit Report(const ReportInput& input)
-      : input_(input), analysis_(bound::analyze(input.graph, input.plan, input.allow_tf32)),
+  /// Kernels of a variant are called `y@1`.
+  Report(const ReportInput& input, std::string suffix)
+      : input_(input), suffix_(std::move(suffix)),
+        analysis_(bound::analyze(input.graph, input.plan, input.allow_tf32)),
         elaborated_(input.elaborated), unfused_(bound::unfused_bytes(elaborated_)) {
     find_entries();
   }
 
-  Json run() {
+  Json run(Json variants) {
     Numbers dims = dims_at(input_.graph, main_sample);
     Json out;
     out["schema"] = "tangc.sol/1";
@@ -53,14 +56,27 @@ public:
     out["free_dims"] = free_dims();
     out["totals"] = totals(dims, true);
     out["samples"] = samples();
-    out["kernels"] = Json::array();
-    for (const KernelEntry& entry : entries_)
-      out["kernels"].push_back(kernel_json(input_, analysis_, entry, dims));
+    out["kernels"] = kernels(dims);
     out["edges"] = edges(dims);
     out["manifest"] = manifest_json(input_);
+    if (!variants.empty()) out["variants"] = std::move(variants);
     out["scope"] = scope;
     out["warnings"] = warnings();
     return out;
+  }
+
+  /// What differs from the variant for all sizes, whose graph is `general`.
+  Json variant(size_t number, const graph::Graph& general) {
+    Numbers dims = dims_at(input_.graph, main_sample);
+    return {{"number", number},
+            {"when", graph::condition_text(input_.graph, general)},
+            {"dims", dims_json(dims)},
+            {"free_dims", free_dims()},
+            {"totals", totals(dims, true)},
+            {"kernels", kernels(dims)},
+            {"edges", edges(dims)},
+            {"manifest", manifest_json(input_)},
+            {"warnings", warnings()}};
   }
 
 private:
@@ -88,7 +104,7 @@ private:
       }
       uses[name] = std::max(uses[name], 1);
       auto at = dispatches.find(static_cast<uint32_t>(entries_.size()));
-      entries_.push_back({name, &kernel, at == dispatches.end() ? nullptr : at->second});
+      entries_.push_back({name + suffix_, &kernel, at == dispatches.end() ? nullptr : at->second});
     }
   }
 
@@ -153,6 +169,12 @@ private:
     return out;
   }
 
+  Json kernels(std::span<const int64_t> dims) {
+    Json out = Json::array();
+    for (const KernelEntry& entry : entries_)
+      out.push_back(kernel_json(input_, analysis_, entry, dims));
+    return out;
+  }
   Json edges(std::span<const int64_t> dims) {
     Json out = Json::array();
     for (const bound::Edge& edge : analysis_.edges)
@@ -172,6 +194,7 @@ private:
   }
 
   const ReportInput& input_;
+  std::string suffix_;
   Analysis analysis_;
   bound::Formulas elaborated_;
   graph::ExprId unfused_;
@@ -180,11 +203,18 @@ private:
 
 } // namespace
 
-std::string report_json(const ReportInput& input) {
-  TANG_CHECK(input.target.device, "target `{}` has no device to report about",
-             input.target.target->name);
+std::string report_json(std::span<const ReportInput> variants) {
+  const ReportInput& general = variants.back();
+  TANG_CHECK(general.target.device, "target `{}` has no device to report about",
+             general.target.target->name);
+  Json others = Json::array();
+  for (size_t i = 0; i + 1 < variants.size(); ++i)
+    others.push_back(Report(variants[i], fmt::format("@{}", i + 1)).variant(i + 1, general.graph));
   // Names of files are bytes; what is no UTF-8 is replaced.
-  return Report(input).run().dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Report(general, "")
+             .run(std::move(others))
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
 }
 
 } // namespace tang::report

@@ -90,9 +90,7 @@ double traffic_of(const Json& kernel, const char* key) {
   return sum;
 }
 
-std::vector<const Json*> by_floor(const Json& report) {
-  std::vector<const Json*> kernels;
-  for (const Json& kernel : report["kernels"]) kernels.push_back(&kernel);
+std::vector<const Json*> by_floor(std::vector<const Json*> kernels) {
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const Json* a, const Json* b) { return floor_of(*a) > floor_of(*b); });
   return kernels;
@@ -102,6 +100,14 @@ std::string place(const Json& kernel) {
   if (!kernel.contains("loc") || !kernel["loc"].is_object()) return "";
   auto line = number(kernel["loc"], "line");
   return line ? fmt::format("{}:{:.0f}", text(kernel["loc"], "file"), *line) : "";
+}
+
+std::string dims_text(const Json& report) {
+  std::string text;
+  if (report.contains("dims") && report["dims"].is_object())
+    for (const auto& [name, value] : report["dims"].items())
+      if (value.is_number()) text += fmt::format(" {}={}", printable(name), value.dump());
+  return text;
 }
 
 void verdict(const Json& report, TextWriter& out) {
@@ -114,11 +120,7 @@ void verdict(const Json& report, TextWriter& out) {
   out.raw(fmt::format("  as one kernel at least {}{}",
                       micros(number(totals, "fused_graph_floor_us")),
                       bound.empty() ? "" : ", bound by " + bound));
-  std::string dims;
-  if (report.contains("dims") && report["dims"].is_object())
-    for (const auto& [name, value] : report["dims"].items())
-      if (value.is_number()) dims += fmt::format(" {}={}", printable(name), value.dump());
-  if (!dims.empty()) out.raw("  at" + dims);
+  if (std::string dims = dims_text(report); !dims.empty()) out.raw("  at" + dims);
   double total = 0;
   bool all = !report["kernels"].empty(), violated = false;
   for (const Json& kernel : report["kernels"]) {
@@ -138,7 +140,9 @@ void kernels(const Json& report, TextWriter& out) {
   Columns table;
   table.add({"kernel", "floor", "warm", "least traffic", "operations", "measured", "reached",
              "bound by", "defined at"});
-  for (const Json* kernel : by_floor(report)) {
+  std::vector<const Json*> all;
+  for (const Json& kernel : report["kernels"]) all.push_back(&kernel);
+  for (const Json* kernel : by_floor(std::move(all))) {
     auto us = measured_of(*kernel);
     std::string reached = "-";
     if (us) {
@@ -154,6 +158,22 @@ void kernels(const Json& report, TextWriter& out) {
   }
   out.blank();
   table.write(out);
+}
+
+/// Sizes with code of their own.
+void variants(const Json& report, TextWriter& out) {
+  if (!report.contains("variants")) return;
+  size_t position = 0;
+  for (const Json& variant : report["variants"]) {
+    const Json& totals = variant["totals"];
+    out.blank();
+    out.raw(fmt::format("variant {}, {}: {} kernels, at least {} cold, {} warm", ++position,
+                        text(variant, "when"), variant["kernels"].size(),
+                        micros(number(totals, "floor_us")),
+                        micros(number(totals, "floor_warm_us"))));
+    if (std::string dims = dims_text(variant); !dims.empty()) out.raw("  at" + dims);
+    kernels(variant, out);
+  }
 }
 
 void waterfall(const Json& report, TextWriter& out) {
@@ -208,10 +228,12 @@ void difference(const Json& report, const Json& base, TextWriter& out) {
   totals.write(out);
 
   std::map<std::string, const Json*> known;
-  for (const Json& kernel : base["kernels"]) known.emplace(text(kernel, "name"), &kernel);
+  for_each_kernel(base, [&](const Json& kernel) { known.emplace(text(kernel, "name"), &kernel); });
   Columns table;
   table.add({"kernel", "floor was", "is", "change", "measured was", "is", "change"});
-  for (const Json* kernel : by_floor(report)) {
+  std::vector<const Json*> all;
+  for_each_kernel(report, [&](const Json& kernel) { all.push_back(&kernel); });
+  for (const Json* kernel : by_floor(std::move(all))) {
     auto at = known.find(text(*kernel, "name"));
     if (at == known.end()) {
       table.add({text(*kernel, "name"), "-", micros(floor_of(*kernel)), "new", "-",
@@ -242,6 +264,7 @@ std::optional<std::string> report_text(const SourceManager& sources, FileId repo
   TextWriter out;
   verdict(*json, out);
   kernels(*json, out);
+  variants(*json, out);
   waterfall(*json, out);
   if (base) difference(*json, *base, out);
   warnings(*json, out);

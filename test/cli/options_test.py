@@ -45,7 +45,7 @@ class Usage(CliTest):
             self.assertIn("not part of this version", self.tangc(verb, "x", code=2).err)
 
     def test_later_options(self):
-        for word in ("--specialize=S=1", "--tune=f", "--schedule=f", "--embed=c-array", "--error-budget=1e-3", "-O3", "--allow-tf32",
+        for word in ("--tune=f", "--schedule=f", "--embed=c-array", "--error-budget=1e-3", "-O3", "--allow-tf32",
                      "--emit=html"):
             self.assertIn("not part of this version", self.tangc("relu.tg", "-t", "c", word, code=2).err, word)
 

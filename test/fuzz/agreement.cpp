@@ -146,12 +146,13 @@ std::string run_and_compare(CompiledC& unit, const driver::TargetResult& result,
   call.dims = vectors.dims;
   if (call.dims.empty()) call.dims.push_back(0);
 
-  const Graph& graph = result.graph;
-  print::PublicNames names = print::public_names(result.program, graph);
+  const Graph& graph = result.general().graph;
+  const kernel::Program& program = result.general().program;
+  print::PublicNames names = print::public_names(program, graph);
   std::vector<std::unique_ptr<GuardedBuffer>> buffers;
   std::vector<std::pair<std::vector<uint8_t>, size_t>> given;
   for (kernel::BufferId id : names.fields) {
-    TensorId tensor = result.program.buffers[id.value].tensor;
+    TensorId tensor = program.buffers[id.value].tensor;
     auto bytes = static_cast<size_t>(driver::storage_bytes(graph, tensor, vectors.dims));
     buffers.push_back(std::make_unique<GuardedBuffer>(bytes));
     std::memset(buffers.back()->data(), 0xff, bytes);
@@ -180,7 +181,7 @@ std::string run_and_compare(CompiledC& unit, const driver::TargetResult& result,
     if (!buffer->intact()) text += "the code writes outside a buffer\n";
   if (!call.workspace->intact()) text += "the code writes outside the workspace\n";
   for (size_t f = 0; f < names.fields.size(); ++f) {
-    TensorId tensor = result.program.buffers[names.fields[f].value].tensor;
+    TensorId tensor = program.buffers[names.fields[f].value].tensor;
     for (size_t o = 0; o < graph.outputs.size(); ++o) {
       TensorId out = graph.outputs[o];
       if (out == tensor || graph[out].over == tensor)
@@ -194,7 +195,7 @@ std::string run_and_compare(CompiledC& unit, const driver::TargetResult& result,
 struct Way {
   const char* target;
   int level;
-  bool bound; ///< dims by `-D`
+  enum Dims : uint8_t { free, bound, specialized } dims; ///< bound: by `-D`
 };
 
 std::optional<driver::Input> read(const Case& program, bool bound, SourceManager& sources,
@@ -215,7 +216,7 @@ std::optional<driver::Input> read(const Case& program, bool bound, SourceManager
 std::string fault_of_way(const Case& program, const Way& way, Verdict& verdict) {
   SourceManager sources;
   Sink sink;
-  auto input = read(program, way.bound, sources, sink);
+  auto input = read(program, way.dims == Way::bound, sources, sink);
   if (!input) return "with its dims bound the file is refused: " + messages_of(sink);
   std::string why;
   auto vectors = vectors_for(input->graph, program, why);
@@ -228,7 +229,14 @@ std::string fault_of_way(const Case& program, const Way& way, Verdict& verdict) 
   auto spec = targets::find_target(way.target, error);
   TANG_CHECK(spec, "{}", error);
   options.targets = {*spec};
-  Graph rewritten = driver::rewrite_graph(input->graph, way.level, stages);
+  if (way.dims == Way::specialized) {
+    driver::SizeCase& sizes = options.cases.emplace_back();
+    for (size_t d = 0; d < vectors->dims.size(); ++d)
+      sizes.push_back({input->graph.dims[d].name, vectors->dims[d], vectors->dims[d], 1});
+  }
+  auto graphs = driver::variant_graphs(input->graph, options.cases, sink);
+  if (!graphs) return "no variants: " + messages_of(sink);
+  auto rewritten = driver::rewrite_graphs(*graphs, way.level, stages);
   auto result = driver::compile_target(rewritten, *input, *spec, options, sink, stages);
   if (!result) return "not compiled: " + messages_of(sink);
   if (std::string_view(way.target) != "c") return "";
@@ -261,11 +269,13 @@ Verdict verdict_of(const Case& program) {
       verdict.rejected = true;
       return verdict;
     }
-    static constexpr Way ways[] = {
-        {"c", 0, false}, {"c", 2, false}, {"c", 0, true}, {"c", 2, true}, {"sm_80", 2, false}};
+    static constexpr Way ways[] = {{"c", 0, Way::free},        {"c", 2, Way::free},
+                                   {"c", 0, Way::bound},       {"c", 2, Way::bound},
+                                   {"c", 2, Way::specialized}, {"sm_80", 2, Way::free}};
+    static constexpr const char* dims[] = {"free", "bound", "specialized"};
     for (const Way& way : ways) {
-      std::string where = fmt::format("-O{}, target {}, dims {}: ", way.level, way.target,
-                                      way.bound ? "bound" : "free");
+      std::string where =
+          fmt::format("-O{}, target {}, dims {}: ", way.level, way.target, dims[way.dims]);
       try {
         std::string fault = fault_of_way(program, way, verdict);
         if (!fault.empty()) verdict.fault += where + fault;

@@ -12,7 +12,8 @@ struct Verdict {
 };
 
 /// Interprets the program, compiles it at -O0 and -O2 with its dims left for run time and bound,
-/// and also for a device target up to its text; runs the C and compares every element.
+/// with a variant for its own sizes, and also for a device target up to its text; runs the C and
+/// compares every element.
 Verdict verdict_of(const Case& program);
 
 } // namespace tang::fuzz

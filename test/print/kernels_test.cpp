@@ -171,8 +171,8 @@ TEST_CASE("a store to half a byte by many threads is refused", "[print][kernels]
   Built odd =
       pointwise(ElemType::i8, Type::i32, ElemType::i4, [](ValueStore&, ValueId v) { return v; });
   Sink sink;
-  CHECK_FALSE(print::print_source(odd.program, odd.graph, *print::dialect_named("cuda"),
-                                  options("sm_80"), sink));
+  CHECK_FALSE(
+      print::print_source(odd.parts(), *print::dialect_named("cuda"), options("sm_80"), sink));
   REQUIRE(sink.diagnostics().size() == 1);
   CHECK(sink.diagnostics()[0].kind == Kind::packed_store);
 }

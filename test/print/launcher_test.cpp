@@ -276,12 +276,57 @@ int main(void) {
   CHECK(source_of(b, "c", none).find("TG_E_NULL;") == std::string::npos);
 }
 
+TEST_CASE("a call goes to the first variant that its dims fit", "[print][launcher]") {
+  // Each adds another number and needs another workspace; the last two share a kernel.
+  auto variant = [](int64_t lo, int64_t hi, int64_t step, float add, int64_t bytes) {
+    Built b;
+    auto& host = b.host();
+    ValueId n = b.dim("n", lo, hi, step);
+    BufferId x = b.argument("x", ElemType::f32, n, false);
+    BufferId y = b.argument("y", ElemType::f32, n, true);
+    b.workspace("w", ElemType::u8, host.integer(bytes, Type::i64), host.integer(bytes, Type::i64));
+    Kernel kernel = add_kernel("y", add);
+    kernel.comment = {fmt::format("for {}..{} step {}", lo, hi, step)};
+    b.launch(std::move(kernel), {x, y}, {n});
+    return b;
+  };
+  Built one = variant(1, 1, 1, 1, 1), even = variant(2, 48, 4, 2, 1000),
+        rest = variant(0, 50, 1, 2, 0);
+  rest.variants = {&one, &even};
+  std::string source = source_of(rest, "c", options());
+  CHECK(source.find("// for 0..50 step 1") != source.npos);
+  CHECK(source.find("// for 2..48 step 4") == source.npos);
+  check_c(rest, R"(
+int main(void) {
+  float x[51], y[51];
+  for (int i = 0; i < 51; ++i) x[i] = (float)i;
+  t_args args = {x, y};
+  static char workspace[2048];
+  for (int64_t n = -1; n < 52; ++n) {
+    t_dims dims = {n};
+    int added = n == 1 ? 1 : 2, bad = n < 0 || n > 50;
+    size_t bytes = n == 1 ? 256 : n > 0 && n % 4 == 0 ? 1024 : 0;
+    char *space = (char *)(((uintptr_t)workspace + 255) / 256 * 256);
+    if (t_c_workspace_bytes(&dims) != (bad ? SIZE_MAX : bytes)) printf("bytes at %d\n", (int)n);
+    if (bytes && t_run(&args, &dims, space, bytes - 1, NULL) != TG_E_WORKSPACE) printf("space at %d\n", (int)n);
+    if (t_run(&args, &dims, space, bytes, NULL) != (bad ? TG_E_DIM : TG_OK)) printf("status at %d\n", (int)n);
+    for (int64_t i = 0; !bad && i < n; ++i)
+      if (y[i] != (float)(i + added)) printf("wrong at %d\n", (int)n);
+  }
+  printf("%d %d", t_c_workspace_bytes(NULL) == SIZE_MAX, t_run(&args, NULL, NULL, 0, NULL) == TG_E_NULL);
+  return 0;
+}
+)",
+          "1 1");
+  compile_cuda(rest);
+}
+
 TEST_CASE("one file per kernel, and the same bytes twice", "[print][launcher]") {
   Built b = pointwise(ElemType::f16, Type::f32, ElemType::f32, same);
   print::PrintOptions o = options();
   o.split = true;
   Sink sink;
-  auto source = print::print_source(b.program, b.graph, *print::dialect_named("c"), o, sink);
+  auto source = print::print_source(b.parts(), *print::dialect_named("c"), o, sink);
   REQUIRE(source);
   REQUIRE(source->kernels.size() == 1);
   CHECK(source->kernels[0].name == "t.c.kernels/t_c_y.c");

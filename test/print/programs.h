@@ -22,6 +22,14 @@ struct Built {
   void launch(kernel::Kernel kernel, const std::vector<kernel::BufferId>& buffers,
               const std::vector<kernel::ValueId>& scalars, kernel::ValueId blocks = {});
   kernel::ValueStore& host() { return program.values; }
+  /// What the launcher takes before this one.
+  std::vector<const Built*> variants;
+  std::vector<print::Part> parts() const {
+    std::vector<print::Part> list;
+    for (const Built* variant : variants) list.push_back({&variant->program, &variant->graph});
+    list.push_back({&program, &graph});
+    return list;
+  }
 };
 
 /// The pieces of a kernel under construction.

@@ -43,7 +43,7 @@ std::string source_of(const Built& built, const std::string& dialect, print::Pri
   Sink sink;
   const print::Dialect* d = print::dialect_named(dialect);
   REQUIRE(d);
-  auto source = print::print_source(built.program, built.graph, *d, options, sink);
+  auto source = print::print_source(built.parts(), *d, options, sink);
   for (const Diagnostic& diagnostic : sink.diagnostics()) UNSCOPED_INFO(diagnostic.message);
   REQUIRE(source);
   return source->text;

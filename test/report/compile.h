@@ -13,7 +13,7 @@
 namespace tang::report::test {
 
 struct Compiled {
-  std::unique_ptr<SourceManager> sources = std::make_unique<SourceManager>();
+  std::shared_ptr<SourceManager> sources = std::make_shared<SourceManager>();
   Sink sink;
   std::string file, sha256;
   graph::Graph elaborated, graph;
@@ -30,6 +30,19 @@ struct Compiled {
   }
 };
 
+/// From `elaborated` and the target to the rest.
+inline void compile(Compiled& out, int level) {
+  out.graph =
+      rewrite::run_passes(out.elaborated, level, [](const rewrite::Pass&, const graph::Graph&) {});
+  schedule::Machine machine;
+  lower::Machine emit;
+  const targets::Target& target = *out.target.target;
+  machine.hardware_grid = emit.hardware_grid = target.has(targets::Feature::hardware_grid);
+  emit.warp_shuffle = target.has(targets::Feature::warp_shuffle);
+  out.plan = schedule::schedule(out.graph, level, machine);
+  out.program = lower::lower(out.graph, out.plan, emit);
+}
+
 /// Empty where the text has errors, which stand in `messages`.
 inline std::optional<Compiled> compile(const std::string& name, const std::string& text,
                                        const std::string& target, std::string& messages,
@@ -45,14 +58,7 @@ inline std::optional<Compiled> compile(const std::string& name, const std::strin
   if (!graph || !spec) return std::nullopt;
   out.target = *spec;
   out.elaborated = std::move(*graph);
-  out.graph =
-      rewrite::run_passes(out.elaborated, level, [](const rewrite::Pass&, const graph::Graph&) {});
-  schedule::Machine machine;
-  lower::Machine emit;
-  machine.hardware_grid = emit.hardware_grid = spec->target->has(targets::Feature::hardware_grid);
-  emit.warp_shuffle = spec->target->has(targets::Feature::warp_shuffle);
-  out.plan = schedule::schedule(out.graph, level, machine);
-  out.program = lower::lower(out.graph, out.plan, emit);
+  compile(out, level);
   return out;
 }
 

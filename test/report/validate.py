@@ -19,6 +19,17 @@ TARGETS = ["sm_80", "sm_90a:h200", "c"]
 
 def check_sense(report):
     """What a schema cannot say."""
+    check_part(report)
+    assert ("variants" in report) == bool(report["free_dims"])
+    for number, variant in enumerate(report.get("variants", []), 1):
+        check_part(variant)
+        assert variant["number"] == number
+        assert all(k["name"].endswith(f"@{number}") for k in variant["kernels"])
+        name, value = variant["when"].split(" == ")
+        assert variant["dims"][name] == int(value) == variant["free_dims"][name]["lo"]
+
+
+def check_part(report):
     totals = report["totals"]
     assert totals["kernels"] == len(report["kernels"]), "number of kernels"
     names = [k["name"] for k in report["kernels"]]
@@ -60,6 +71,7 @@ def check_schema_bites(validator, report):
     broken(lambda r: r["kernels"][0]["floor"]["terms"][0].pop("source"))
     broken(lambda r: r["kernels"][0]["floor"]["terms"][0].update(kind="measured"))
     broken(lambda r: r["totals"].update(floor_us=-1))
+    broken(lambda r: r["variants"][0].pop("when"))
 
 
 def main():
