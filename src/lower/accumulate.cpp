@@ -14,13 +14,40 @@ Accumulator::Accumulator(Terms& terms, graph::MonoidId monoid, const std::string
                          std::vector<Type> types)
     : terms_(terms), monoid_(monoid), types_(std::move(types)) {
   const Monoid& m = this->monoid();
-  for (size_t f = 0; f < m.fields.size(); ++f) {
-    std::vector<int64_t> shape;
-    for (const Axis& axis : m.fields[f].axes)
-      shape.push_back(*terms.builder().graph().exprs.as_integer(axis.extent));
+  for (uint32_t f = 0; f < m.fields.size(); ++f) {
     std::string field = m.fields[f].name.empty() ? name : name + "_" + m.fields[f].name;
-    fields_.push_back(terms.builder().registers(field, types_[f], shape));
+    fields_.push_back(terms.builder().registers(field, types_[f], shape_of(f)));
   }
+}
+
+std::vector<int64_t> Accumulator::shape_of(uint32_t field) const {
+  std::vector<int64_t> shape;
+  for (const Axis& axis : monoid().fields[field].axes)
+    shape.push_back(*terms_.builder().graph().exprs.as_integer(axis.extent));
+  return shape;
+}
+
+/// True when the new state of an indexed field at one place needs, of the two old states, that
+/// place and scalar fields only, and no other field needs it: then it is replaced place by place.
+bool Accumulator::is_pointwise(uint32_t field) const {
+  const Monoid& m = monoid();
+  const auto& store = terms_.builder().graph().exprs;
+  const auto& axes = m.fields[field].axes;
+  if (axes.empty() || m.form != Monoid::Form::expressions) return false;
+  for (uint32_t f = 0; f < m.fields.size(); ++f)
+    for (ExprId id : graph::reachable(store, {&m.combine[f], 1})) {
+      const graph::Expr& e = store[id];
+      if (e.op == Op::fold && f == field) return false;
+      if (e.op != Op::lhs && e.op != Op::rhs) continue;
+      if (f != field && e.ref == field) return false;
+      if (f == field && e.ref != field && !e.operands.empty()) return false;
+      if (f != field || e.ref != field) continue;
+      for (size_t k = 0; k < axes.size(); ++k) {
+        const graph::Expr& place = store[e.operands[k]];
+        if (place.op != Op::index || place.ref != axes[k].index.value) return false;
+      }
+    }
+  return true;
 }
 
 const Monoid& Accumulator::monoid() const {
@@ -36,7 +63,7 @@ void Accumulator::over_field(uint32_t field, F&& inside, bool bind) {
   auto nest = [&](auto&& self, size_t level) -> void {
     if (level == axes.size()) return inside(places);
     int64_t extent = *b.graph().exprs.as_integer(axes[level].extent);
-    b.loop(axes[level].name, extent, LoopKind::serial, [&](ValueId index) {
+    b.loop(axes[level].name, extent, LoopKind::unrolled, [&](ValueId index) {
       terms_.scope([&] {
         if (bind) terms_.bind(axes[level], index);
         places.push_back(index);
@@ -95,82 +122,99 @@ void Accumulator::combine(std::span<const ExprId> body,
           condition);
     return;
   }
-  // An indexed field's element is a small tensor of its own.
   ValueId condition;
   if (filter) condition = b.let("c", terms_.lower(filter));
-  b.when(condition, [&] {
-    std::vector<kernel::TensorId> element;
-    for (uint32_t f = 0; f < m.fields.size(); ++f) {
-      std::vector<int64_t> shape;
-      for (const Axis& axis : m.fields[f].axes)
-        shape.push_back(*b.graph().exprs.as_integer(axis.extent));
-      element.push_back(b.registers("e_" + m.fields[f].name, types_[f], shape));
+  b.when(condition, [&] { terms_.scope([&] { combine_indexed(body, field_axes); }); });
+}
+
+/// What all places of a field share is computed before the loops over them. The element of a field
+/// that is combined place by place is computed where it is combined; another indexed element is a
+/// small tensor of its own.
+void Accumulator::combine_indexed(std::span<const ExprId> body,
+                                  std::span<const std::vector<Axis>> field_axes) {
+  auto& b = terms_.builder();
+  const Monoid& m = monoid();
+  terms_.hoist(body, {}, true);
+  auto at_places = [&](uint32_t f, const std::vector<ValueId>& places) {
+    for (size_t i = 0; i < places.size(); ++i) terms_.bind(field_axes[f][i], places[i]);
+    return terms_.convert(terms_.lower(body[f]), types_[f]);
+  };
+  std::vector<ValueId> scalars(m.fields.size());
+  std::vector<kernel::TensorId> tensors(m.fields.size());
+  for (uint32_t f = 0; f < m.fields.size(); ++f) {
+    if (m.fields[f].axes.empty()) {
+      scalars[f] = b.let("e_" + m.fields[f].name, at_places(f, {}));
+    } else if (!is_pointwise(f)) {
+      tensors[f] = b.registers("e_" + m.fields[f].name, types_[f], shape_of(f));
       over_field(f, [&](const std::vector<ValueId>& places) {
-        terms_.scope([&] {
-          for (size_t i = 0; i < places.size(); ++i) terms_.bind(field_axes[f][i], places[i]);
-          b.store({element[f], places}, terms_.convert(terms_.lower(body[f]), types_[f]));
-        });
+        terms_.scope([&] { b.store({tensors[f], places}, at_places(f, places)); });
       });
     }
-    merge([&](Op, uint32_t field, const std::vector<ValueId>& places) {
-      return b.element(element[field], places);
-    });
+  }
+  merge([&](Op, uint32_t field, const std::vector<ValueId>& places) {
+    if (scalars[field]) return scalars[field];
+    if (tensors[field]) return b.element(tensors[field], places);
+    ValueId element;
+    terms_.outside([&] { element = at_places(field, places); });
+    return element;
   });
 }
 
 void Accumulator::merge(const Terms::State& other, ValueId condition) {
+  TANG_CHECK(monoid().form == Monoid::Form::expressions, "merge of `{}`", monoid().name);
+  terms_.isolate([&] {
+    auto outer =
+        terms_.exchange_state([&](Op op, uint32_t field, const std::vector<ValueId>& places) {
+          return op == Op::lhs ? value(field, places) : other(op, field, places);
+        });
+    merge_fields(condition);
+    terms_.exchange_state(std::move(outer));
+  });
+}
+
+/// All fields are computed from the old state before any is replaced; those that no other field
+/// needs are replaced place by place. What several fields or places share is computed once.
+void Accumulator::merge_fields(ValueId condition) {
   auto& b = terms_.builder();
   const Monoid& m = monoid();
-  TANG_CHECK(m.form == Monoid::Form::expressions, "merge of `{}`", m.name);
-  bool single = m.fields.size() == 1 && m.fields[0].axes.empty();
-  auto combined = [&](uint32_t f) {
-    ValueId result;
-    terms_.scope([&] {
-      auto outer =
-          terms_.exchange_state([&](Op op, uint32_t field, const std::vector<ValueId>& places) {
-            return op == Op::lhs ? value(field, places) : other(op, field, places);
-          });
-      result = terms_.convert(terms_.lower(m.combine[f]), types_[f]);
-      terms_.exchange_state(std::move(outer));
-    });
-    return result;
-  };
-  if (single) {
+  auto combined = [&](uint32_t f) { return terms_.convert(terms_.lower(m.combine[f]), types_[f]); };
+  if (m.fields.size() == 1 && m.fields[0].axes.empty()) {
     ValueId next = combined(0);
     if (condition) next = terms_.values().select(condition, next, value(0, {}));
     b.store({fields_[0], {}}, next);
     return;
   }
-  // All fields are computed from the old state before any is replaced.
-  std::vector<std::pair<kernel::TensorId, ValueId>> fresh;
+  terms_.hoist(m.combine, {}, true);
+  std::vector<ValueId> scalars(m.fields.size());
+  std::vector<kernel::TensorId> tensors(m.fields.size());
   for (uint32_t f = 0; f < m.fields.size(); ++f) {
     if (m.fields[f].axes.empty()) {
-      ValueId next;
-      terms_.isolate([&] { next = combined(f); });
+      ValueId next = combined(f);
       if (condition) next = terms_.values().select(condition, next, value(f, {}));
-      fresh.emplace_back(kernel::TensorId{}, b.let("n", next));
-      continue;
+      scalars[f] = b.let("n", next);
+    } else if (!is_pointwise(f)) {
+      tensors[f] = b.registers("n_" + m.fields[f].name, types_[f], shape_of(f));
+      over_field(
+          f,
+          [&](const std::vector<ValueId>& places) {
+            b.store({tensors[f], places}, combined(f));
+          },
+          true);
     }
-    std::vector<int64_t> shape;
-    for (const Axis& axis : m.fields[f].axes)
-      shape.push_back(*b.graph().exprs.as_integer(axis.extent));
-    kernel::TensorId next = b.registers("n_" + m.fields[f].name, types_[f], shape);
-    over_own_axes(f, [&](const std::vector<ValueId>& places) {
-      b.store({next, places}, combined(f));
-    });
-    fresh.emplace_back(next, ValueId{});
   }
   for (uint32_t f = 0; f < m.fields.size(); ++f) {
-    if (fresh[f].second) {
-      b.store({fields_[f], {}}, fresh[f].second);
-      continue;
-    }
+    if (scalars[f]) continue;
     b.when(condition, [&] {
-      over_field(f, [&](const std::vector<ValueId>& places) {
-        b.store({fields_[f], places}, b.element(fresh[f].first, places));
-      });
+      over_field(
+          f,
+          [&](const std::vector<ValueId>& places) {
+            b.store({fields_[f], places}, tensors[f] ? b.element(tensors[f], places) : combined(f));
+          },
+          true);
     });
   }
+  for (uint32_t f = 0; f < m.fields.size(); ++f)
+    if (scalars[f]) b.store({fields_[f], {}}, scalars[f]);
 }
 
 /// Insertion into the sorted list: value descending, NaN first, then index ascending; an empty

@@ -18,7 +18,8 @@ public:
   /// indexed field uses.
   void combine(std::span<const ExprId> body, std::span<const std::vector<graph::Axis>> field_axes,
                ExprId filter = {});
-  /// state = combine(state, other): `other` gives field values at their places.
+  /// state = combine(state, other): `other` gives field values at their places. Where it lowers
+  /// terms of the node, it does so in `Terms::outside`.
   void merge(const Terms::State& other, ValueId condition = {});
   /// A field's value; empty places for a scalar field.
   ValueId value(uint32_t field, const std::vector<ValueId>& places);
@@ -29,6 +30,11 @@ public:
 
 private:
   const graph::Monoid& monoid() const;
+  std::vector<int64_t> shape_of(uint32_t field) const;
+  bool is_pointwise(uint32_t field) const;
+  void combine_indexed(std::span<const ExprId> body,
+                       std::span<const std::vector<graph::Axis>> field_axes);
+  void merge_fields(ValueId condition);
   void insert(ValueId value, ValueId index, ValueId condition);
   template <class F>
   void over_field(uint32_t field, F&& inside, bool bind = false);

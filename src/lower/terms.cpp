@@ -15,33 +15,34 @@ using graph::Op;
 using graph::Scalar;
 
 Terms::Terms(Builder& builder, Type real)
-    : builder_(builder), real_(real), prover_(std::make_unique<graph::Prover>(builder.graph())) {}
+    : builder_(builder), real_(real), here_(builder.graph()) {}
 
 void Terms::bind(graph::IndexId index, ValueId value) {
-  auto at = indices_.find(index);
-  index_trail_.emplace_back(index, at == indices_.end() ? std::nullopt : std::optional(at->second));
-  indices_[index] = value;
+  auto at = here_.indices.find(index);
+  here_.index_trail.emplace_back(index, at == here_.indices.end() ? std::nullopt
+                                                                  : std::optional(at->second));
+  here_.indices[index] = value;
 }
 
 void Terms::bind(const graph::Axis& axis, ValueId value) {
   bind(axis.index, value);
-  prover_->add_axis(axis);
+  here_.prover->add_axis(axis);
 }
 
 void Terms::leave(size_t terms, size_t indices, size_t facts) {
-  for (; trail_.size() > terms; trail_.pop_back()) done_.erase(trail_.back());
-  for (; index_trail_.size() > indices; index_trail_.pop_back()) {
-    auto& [index, before] = index_trail_.back();
+  for (; here_.trail.size() > terms; here_.trail.pop_back()) here_.done.erase(here_.trail.back());
+  for (; here_.index_trail.size() > indices; here_.index_trail.pop_back()) {
+    auto& [index, before] = here_.index_trail.back();
     if (before)
-      indices_[index] = *before;
+      here_.indices[index] = *before;
     else
-      indices_.erase(index);
+      here_.indices.erase(index);
   }
-  prover_->rewind(facts);
+  here_.prover->rewind(facts);
 }
 
 void Terms::remember(ExprId id, ValueId value) {
-  if (done_.insert_or_assign(id, value).second) trail_.push_back(id);
+  if (here_.done.insert_or_assign(id, value).second) here_.trail.push_back(id);
 }
 
 std::vector<ValueId> Terms::lower(std::span<const ExprId> roots, ExprId path) {
@@ -50,21 +51,21 @@ std::vector<ValueId> Terms::lower(std::span<const ExprId> roots, ExprId path) {
   Needs needs(store, roots, path);
   loosened_.insert(needs.loosened.begin(), needs.loosened.end());
   std::vector<ExprId> all(roots.begin(), roots.end());
-  size_t before = trail_.size();
+  size_t before = here_.trail.size();
   emit_terms(all, needs);
   std::vector<ValueId> values;
-  for (ExprId root : roots) values.push_back(done_.at(root));
+  for (ExprId root : roots) values.push_back(here_.done.at(root));
   // A load under a path is no value elsewhere, and a state changes.
   std::vector<ExprId> kept;
-  for (size_t i = before; i < trail_.size(); ++i) {
-    ExprId id = trail_[i];
+  for (size_t i = before; i < here_.trail.size(); ++i) {
+    ExprId id = here_.trail[i];
     if (store[id].has_state || (store[id].has_read && !needs.always(id)))
-      done_.erase(id);
+      here_.done.erase(id);
     else
       kept.push_back(id);
   }
-  trail_.resize(before);
-  trail_.insert(trail_.end(), kept.begin(), kept.end());
+  here_.trail.resize(before);
+  here_.trail.insert(here_.trail.end(), kept.begin(), kept.end());
   return values;
 }
 
@@ -78,7 +79,7 @@ std::optional<ExprId> Terms::invariant_divisor(const Expr& e) const {
   return e.operands[1];
 }
 
-void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
+void Terms::hoist(std::span<const ExprId> roots, ExprId path, bool states) {
   const ExprStore& store = builder_.graph().exprs;
   Needs needs(store, roots, path);
   std::vector<ExprId> all(roots.begin(), roots.end());
@@ -88,8 +89,9 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
   for (ExprId id : order) {
     const Expr& e = store[id];
     bool known = std::all_of(e.free.begin(), e.free.end(),
-                             [&](graph::IndexId i) { return indices_.contains(i); });
-    bool state = e.op == Op::acc || e.op == Op::lhs || e.op == Op::rhs || e.op == Op::fold;
+                             [&](graph::IndexId i) { return here_.indices.contains(i); });
+    bool state =
+        !states && (e.op == Op::acc || e.op == Op::lhs || e.op == Op::rhs || e.op == Op::fold);
     bool operands = std::all_of(e.operands.begin(), e.operands.end(),
                                 [&](ExprId o) { return ready.contains(o); });
     if (!known || state || !operands || (e.has_read && !needs.always(id))) continue;
@@ -99,7 +101,8 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
       bool inside = true;
       for (size_t i = 0; i < t.shape.size() && inside; ++i) {
         auto place = graph::polynomial_of(store, e.operands[i]);
-        inside = place && prover_->nonnegative(*place) && prover_->less(e.operands[i], t.shape[i]);
+        inside = place && here_.prover->nonnegative(*place) &&
+                 here_.prover->less(e.operands[i], t.shape[i]);
       }
       if (!inside) continue;
     }
@@ -115,7 +118,7 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path) {
     if (ready.contains(root)) wanted.insert(root);
   std::vector<ExprId> list;
   for (ExprId id : wanted)
-    if (!store.is_literal(id) && !done_.contains(id)) list.push_back(id);
+    if (!store.is_literal(id) && !here_.done.contains(id)) list.push_back(id);
   order_by_appearance(store, all, list);
   auto values = lower(list);
   for (size_t i = 0; i < list.size(); ++i) {
@@ -146,7 +149,8 @@ Type Terms::type_of(ExprId id) const {
   case Scalar::integer: break;
   }
   if (!e.has_read) return Type::index;
-  return graph::range_of(graph::ElemType::i32).contains(prover_->range(id)) ? Type::i32 : Type::i64;
+  return graph::range_of(graph::ElemType::i32).contains(here_.prover->range(id)) ? Type::i32
+                                                                                 : Type::i64;
 }
 
 void Terms::emit_terms(std::span<const ExprId> roots, Needs& needs) {
@@ -154,7 +158,7 @@ void Terms::emit_terms(std::span<const ExprId> roots, Needs& needs) {
   std::vector<ExprId> stack(roots.begin(), roots.end());
   while (!stack.empty()) {
     ExprId id = stack.back();
-    if (done_.contains(id)) {
+    if (here_.done.contains(id)) {
       stack.pop_back();
       continue;
     }
@@ -166,7 +170,7 @@ void Terms::emit_terms(std::span<const ExprId> roots, Needs& needs) {
       }
     bool waits = false;
     auto need = [&](ExprId other) {
-      if (other && !done_.contains(other)) stack.push_back(other), waits = true;
+      if (other && !here_.done.contains(other)) stack.push_back(other), waits = true;
     };
     for (ExprId operand : direct_operands(e)) need(operand);
     bool conditional = e.op == Op::read && !needs.always(id);
@@ -181,7 +185,7 @@ void Terms::emit_terms(std::span<const ExprId> roots, Needs& needs) {
       for (const Path& path : needs.paths[id]) {
         ValueId all;
         for (const auto& [condition, sign] : path) {
-          ValueId c = done_.at(condition);
+          ValueId c = here_.done.at(condition);
           all = v.both(all, sign ? c : v.unary(Op::logical_not, c));
         }
         predicate = predicate ? v.binary(Op::logical_or, predicate, all) : all;
@@ -196,7 +200,7 @@ void Terms::emit_terms(std::span<const ExprId> roots, Needs& needs) {
 }
 
 ValueId Terms::at(ExprId id, Type type) {
-  return values().convert(type, done_.at(id));
+  return values().convert(type, here_.done.at(id));
 }
 
 ValueId Terms::emit_term(ExprId id, ValueId predicate) {
@@ -208,8 +212,8 @@ ValueId Terms::emit_term(ExprId id, ValueId predicate) {
   case Op::literal_bool: return v.boolean(e.integer != 0);
   case Op::dim: return builder_.dim(graph::DimId(e.ref));
   case Op::index: {
-    auto at = indices_.find(graph::IndexId(e.ref));
-    TANG_CHECK(at != indices_.end(), "index {} has no value in kernel `{}`", e.ref,
+    auto at = here_.indices.find(graph::IndexId(e.ref));
+    TANG_CHECK(at != here_.indices.end(), "index {} has no value in kernel `{}`", e.ref,
                builder_.kernel().name);
     return at->second;
   }
@@ -225,11 +229,11 @@ ValueId Terms::emit_term(ExprId id, ValueId predicate) {
   }
   case Op::fold: return emit_fold(e);
   case Op::to_real: {
-    ValueId a = done_.at(e.operands[0]);
+    ValueId a = here_.done.at(e.operands[0]);
     return v.convert(real_, a);
   }
   case Op::cast: {
-    ValueId a = done_.at(e.operands[0]);
+    ValueId a = here_.done.at(e.operands[0]);
     if (e.scalar == Scalar::real) return v.round(e.to, v.convert(real_, a));
     if (e.scalar == Scalar::boolean) return a;
     return v.round(e.to, v.convert(Type::i64, a));
@@ -245,14 +249,14 @@ ValueId Terms::operation(const Expr& e, Type type) {
   auto common = [&](std::span<const ExprId> operands) {
     bool all_index = true, small = true;
     for (ExprId id : operands) {
-      all_index &= v[done_.at(id)].type == Type::index;
-      small &= graph::range_of(graph::ElemType::i32).contains(prover_->range(id));
+      all_index &= v[here_.done.at(id)].type == Type::index;
+      small &= graph::range_of(graph::ElemType::i32).contains(here_.prover->range(id));
     }
     return all_index ? Type::index : small ? Type::i32 : Type::i64;
   };
   std::span<const ExprId> operands(e.operands);
   if (e.op == Op::select) {
-    ValueId c = done_.at(operands[0]);
+    ValueId c = here_.done.at(operands[0]);
     Type t = e.scalar == Scalar::integer ? common(operands.subspan(1)) : type;
     return v.select(c, at(operands[1], t), at(operands[2], t));
   }
@@ -285,7 +289,7 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
   ValueId inside;
   for (size_t i = dropped; i < t.shape.size(); ++i) {
     ExprId place = e.operands[i];
-    ValueId value = done_.at(place);
+    ValueId value = here_.done.at(place);
     bool gathered = store[place].has_read && v[value].type != Type::index;
     if (e.guarded || loosened_.contains(id)) {
       // Data is compared before it is narrowed to an address.
@@ -293,9 +297,10 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
       ValueId p = v.convert(type, value),
               extent = v.convert(type, builder_.kernel()[param].shape[i - dropped]);
       auto polynomial = graph::polynomial_of(store, place);
-      if (gathered || !polynomial || !prover_->nonnegative(*polynomial))
+      if (gathered || !polynomial || !here_.prover->nonnegative(*polynomial))
         inside = v.both(inside, v.binary(Op::le, v.integer(0, type), p));
-      if (gathered || !prover_->less(place, t.shape[i])) inside = v.both(inside, v.less(p, extent));
+      if (gathered || !here_.prover->less(place, t.shape[i]))
+        inside = v.both(inside, v.less(p, extent));
     }
     ref.coordinates.push_back(v.convert(Type::index, value));
   }
@@ -311,7 +316,7 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
     return v.convert(wanted,
                      builder_.load(t.name, type, std::move(ref), all, all ? zero : ValueId{}));
   ExprId otherwise = e.operands.back();
-  ValueId other = v.convert(wanted, done_.at(otherwise));
+  ValueId other = v.convert(wanted, here_.done.at(otherwise));
   if (!inside)
     return v.convert(wanted,
                      builder_.load(t.name, type, std::move(ref), all, all ? zero : ValueId{}));

@@ -22,11 +22,11 @@ public:
 
   Builder& builder() { return builder_; }
   kernel::ValueStore& values() { return builder_.values(); }
-  graph::Prover& prover() { return *prover_; }
+  graph::Prover& prover() { return *here_.prover; }
   Type real() const { return real_; }
 
   /// The value of a bound index.
-  ValueId index(graph::IndexId id) const { return indices_.at(id); }
+  ValueId index(graph::IndexId id) const { return here_.indices.at(id); }
   /// Gives an index its value (of type index) from here to the end of the scope.
   void bind(graph::IndexId index, ValueId value);
   void bind(const graph::Axis& axis, ValueId value);
@@ -57,13 +57,16 @@ public:
   ValueId lower(ExprId root, ExprId path = {}) { return lower({&root, 1}, path)[0]; }
 
   /// Emits now what `roots` need whatever the value of indices not bound yet: loads and subterms
-  /// that are free of them, needed on every path, and in range by what is known here.
-  void hoist(std::span<const ExprId> roots, ExprId path = {});
+  /// that are free of them, needed on every path, and in range by what is known here. With
+  /// `states`, the states of a reduction count as known: they do not change until the roots are
+  /// lowered.
+  void hoist(std::span<const ExprId> roots, ExprId path = {}, bool states = false);
 
   /// Names bound and terms emitted inside are forgotten when `inside` returns.
   template <class F>
   void scope(F&& inside) {
-    size_t terms = trail_.size(), indices = index_trail_.size(), facts = prover_->mark();
+    size_t terms = here_.trail.size(), indices = here_.index_trail.size(),
+           facts = here_.prover->mark();
     inside();
     leave(terms, indices, facts);
   }
@@ -74,14 +77,21 @@ public:
   /// indices, which mean nothing to the node around it.
   template <class F>
   void isolate(F&& inside) {
-    auto indices = std::exchange(indices_, {});
-    auto done = std::exchange(done_, {});
-    auto trail = std::exchange(trail_, {});
-    auto index_trail = std::exchange(index_trail_, {});
-    auto prover = std::exchange(prover_, std::make_unique<graph::Prover>(builder_.graph()));
+    Context own(builder_.graph());
+    Context* before = std::exchange(outside_, &own);
+    std::swap(here_, own);
     inside();
-    indices_ = std::move(indices), done_ = std::move(done), trail_ = std::move(trail);
-    index_trail_ = std::move(index_trail), prover_ = std::move(prover);
+    std::swap(here_, own);
+    outside_ = before;
+  }
+  /// Inside `isolate`: runs `inside` with what is known around it.
+  template <class F>
+  void outside(F&& inside) {
+    Context* node = std::exchange(outside_, nullptr);
+    std::swap(here_, *node);
+    scope(inside);
+    std::swap(here_, *node);
+    outside_ = node;
   }
 
   /// The machine type of a term's value.
@@ -101,7 +111,6 @@ private:
 
   Builder& builder_;
   Type real_;
-  std::unique_ptr<graph::Prover> prover_; ///< behind a pointer only because `isolate` replaces it
   State state_;
   Override override_;
   Override operands_;
@@ -111,10 +120,17 @@ private:
     ValueId factor, reciprocal;
   };
   std::unordered_map<ExprId, Reciprocal> reciprocals_; ///< by divisor, from `hoist`
-  std::unordered_map<graph::IndexId, ValueId> indices_;
-  std::vector<std::pair<graph::IndexId, std::optional<ValueId>>> index_trail_;
-  std::unordered_map<ExprId, ValueId> done_;
-  std::vector<ExprId> trail_;
+  /// What is bound, emitted and known at the place where terms are lowered.
+  struct Context {
+    explicit Context(const graph::Graph& graph) : prover(std::make_unique<graph::Prover>(graph)) {}
+    std::unordered_map<graph::IndexId, ValueId> indices;
+    std::vector<std::pair<graph::IndexId, std::optional<ValueId>>> index_trail;
+    std::unordered_map<ExprId, ValueId> done;
+    std::vector<ExprId> trail;
+    std::unique_ptr<graph::Prover> prover; ///< behind a pointer only so that contexts swap
+  };
+  Context here_;
+  Context* outside_ = nullptr;          ///< of the innermost `isolate`
   std::unordered_set<ExprId> loosened_; ///< reads that check their range themselves
 };
 

@@ -127,12 +127,13 @@ private:
   /// position of the map's point.
   using Order = std::vector<size_t>;
 
-  /// The order in which `read` names all points of the map; empty when it does not.
+  /// The order in which `read` names points of the map, each at most once; empty when it does
+  /// not.
   std::optional<Order> order_of(const Comprehension& map, const Comprehension& producer,
                                 const Result& result, ExprId read) {
     const std::vector<ExprId> places = s_[read].operands; // a copy: terms are made below
     auto axes = axes_of(producer, result);
-    if (axes.size() != map.points.size()) return std::nullopt;
+    if (axes.size() > map.points.size()) return std::nullopt;
     Order order;
     for (size_t k = 0; k < axes.size(); ++k) {
       auto at = std::find_if(map.points.begin(), map.points.end(),
@@ -147,7 +148,8 @@ private:
   }
 
   struct Match {
-    Order order;
+    Order order;       ///< names all points of the map
+    size_t source = 0; ///< the result with those axes; the others lack its own ones
     std::unordered_map<ExprId, size_t> reads; ///< read term -> result of the producer
   };
 
@@ -159,15 +161,21 @@ private:
       for (size_t r = 0; r < producer.results.size(); ++r) {
         if (producer.results[r].tensor != TensorId(s_[id].ref)) continue;
         auto order = order_of(map, producer, producer.results[r], id);
-        if (!order || (found && found->order != *order)) return std::nullopt;
-        if (!found) found = Match{*order, {}};
+        if (!order) return std::nullopt;
+        if (!found) found.emplace();
+        // A result of the row beside one with columns: the same points, then nothing.
+        size_t common = std::min(order->size(), found->order.size());
+        bool same = std::equal(order->begin(), order->begin() + static_cast<ptrdiff_t>(common),
+                               found->order.begin());
+        bool prefix =
+            order->size() == found->order.size() || common == 0 || common == producer.points.size();
+        if (!same || !prefix) return std::nullopt;
+        if (order->size() > found->order.size() || found->reads.empty())
+          found->order = *order, found->source = r;
         found->reads[id] = r;
-        // All that are read run over the same axes.
-        if (producer.results[r].extra.size() !=
-            producer.results[found->reads.begin()->second].extra.size())
-          return std::nullopt;
       }
     }
+    if (found && found->order.size() != map.points.size()) return std::nullopt;
     return found;
   }
 
@@ -175,7 +183,7 @@ private:
     auto found = match(p, n);
     if (!found) return false;
     Comprehension &producer = *comprehension(p), &map = *comprehension(n);
-    size_t source = found->reads.begin()->second;
+    size_t source = found->source;
     bool reordered = !std::is_sorted(found->order.begin(), found->order.end());
     if (reordered &&
         !(ends_in_one_thread(producer) && producer.results.size() == 1 &&
@@ -250,7 +258,7 @@ private:
   /// Two results may name their own axes differently: the first that is read gives the names.
   ExprId renamed_extra(const Comprehension& producer, const Match& found, size_t result,
                        ExprId value) {
-    const auto& wanted = producer.results[found.reads.begin()->second].extra;
+    const auto& wanted = producer.results[found.source].extra;
     const auto& given = producer.results[result].extra;
     std::unordered_map<IndexId, ExprId> names;
     for (size_t k = 0; k < given.size(); ++k)

@@ -13,6 +13,10 @@ using TensorSet = std::unordered_set<graph::TensorId>;
 void for_each_block(graph::Graph& graph,
                     const std::function<void(std::vector<graph::Node>&, const TensorSet&)>& f);
 
+/// Puts nodes in an order in which each reads only earlier ones, otherwise as they stand. A node
+/// that is stored over an input stays behind what reads the input before it. O(n log n).
+void sort_nodes(const graph::Graph& graph, std::vector<graph::Node>& nodes);
+
 /// Applies `f` to every term of the node but extents.
 void for_each_root(graph::Comprehension& node,
                    const std::function<graph::ExprId(graph::ExprId)>& f);

@@ -7,6 +7,7 @@
 // literal, and a filter that is nothing but bounds, none of which depends on another reduce index.
 #include "base/check.h"
 #include "rewrite/blocks.h"
+#include "rewrite/monoids.h"
 #include "rewrite/passes.h"
 #include <algorithm>
 #include <cmath>
@@ -15,18 +16,6 @@ namespace tang::rewrite {
 using namespace graph;
 
 namespace {
-
-/// One state that starts at 0 and adds.
-bool adds(const ExprStore& s, const Monoid& monoid) {
-  if (monoid.form != Monoid::Form::expressions || monoid.fields.size() != 1 ||
-      !monoid.fields[0].axes.empty())
-    return false;
-  const Expr& identity = s[monoid.fields[0].identity];
-  const Expr& combine = s[monoid.combine[0]];
-  return s.is_literal(monoid.fields[0].identity) && identity.integer == 0 && identity.real == 0 &&
-         combine.op == Op::add && s[combine.operands[0]].op == Op::lhs &&
-         s[combine.operands[1]].op == Op::rhs;
-}
 
 /// The number of points of an axis: max(0, min(hi, extent) - max(lo, 0)), without what the node's
 /// points decide. Whether the axis has a point is the question here, so it is not assumed.
@@ -60,7 +49,7 @@ std::optional<ExprId> total_of(Graph& graph, const Comprehension& node) {
 void count(Graph& graph, Node& node) {
   ExprStore& s = graph.exprs;
   auto& c = std::get<Comprehension>(node.definition);
-  if (!c.reduction || c.scan || !adds(s, graph[c.reduction->monoid])) return;
+  if (!c.reduction || c.scan || !is_sum(graph, c.reduction->monoid)) return;
   ExprId body = c.reduction->body[0];
   if (!s.is_literal(body) || !std::isfinite(s[body].real)) return;
   Comprehension tight = tightened(graph, c);

@@ -11,6 +11,7 @@
 #include "graph/reads.h"
 #include "graph/text.h"
 #include "rewrite/blocks.h"
+#include "rewrite/factors.h"
 #include "rewrite/passes.h"
 #include <algorithm>
 
@@ -18,21 +19,6 @@ namespace tang::rewrite {
 using namespace graph;
 
 namespace {
-
-/// The conjuncts of a condition, from left to right.
-std::vector<ExprId> conjuncts(const ExprStore& store, ExprId condition) {
-  std::vector<ExprId> parts, stack{condition};
-  while (!stack.empty()) {
-    ExprId id = stack.back();
-    stack.pop_back();
-    const Expr& e = store[id];
-    if (e.op == Op::logical_and)
-      stack.push_back(e.operands[1]), stack.push_back(e.operands[0]);
-    else
-      parts.push_back(id);
-  }
-  return parts;
-}
 
 class Tightening {
 public:

@@ -34,7 +34,7 @@ Graph all(const std::string& body, const std::vector<int64_t>& dims = {}) {
 } // namespace
 
 TEST_CASE("the table is in running order and every row is documented", "[passes]") {
-  CHECK(passes().size() == 6);
+  CHECK(!passes().empty());
   for (const Pass& pass : passes()) {
     CHECK(find_pass(pass.name) == &pass);
     CHECK(pass.law.back() == '.');
@@ -45,7 +45,7 @@ TEST_CASE("the table is in running order and every row is documented", "[passes]
   run_passes(g, 0, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
   CHECK(ran.empty());
   run_passes(g, 1, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
-  CHECK(ran.size() == 6);
+  CHECK(ran.size() == passes().size());
 }
 
 TEST_CASE("a linear layer is one node", "[attach_epilogues]") {
