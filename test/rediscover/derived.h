@@ -1,0 +1,75 @@
+#pragma once
+// Known algorithms fall out of the laws: what a naive program becomes, counted.
+#include "../rewrite/run.h"
+#include "schedule/schedule.h"
+#include <algorithm>
+
+namespace tang::rediscover {
+
+using namespace graph;
+using rewrite::test::difference;
+using rewrite::test::graph_of;
+
+struct Derived {
+  Graph graph;
+  plan::Plan gpu, core;
+
+  size_t kernels_on(const plan::Plan& plan) const {
+    size_t count = 0;
+    for (const plan::Step& step : plan.steps)
+      count += std::holds_alternative<plan::KernelPlan>(step.node);
+    return count;
+  }
+
+  /// Tensors that are stored between kernels.
+  std::vector<TensorId> intermediates() const {
+    std::vector<TensorId> found;
+    for (const Node& node : graph.nodes)
+      for (TensorId id : defines_of(node))
+        if (graph[id].kind != TensorKind::output) found.push_back(id);
+    return found;
+  }
+
+  /// The highest number of symbolic extents in the shape of one of them: 2 for S × S.
+  size_t degree() const {
+    size_t most = 0;
+    for (TensorId id : intermediates()) {
+      auto symbolic = std::count_if(graph[id].shape.begin(), graph[id].shape.end(),
+                                    [&](ExprId extent) { return !graph.exprs.as_integer(extent); });
+      most = std::max(most, static_cast<size_t>(symbolic));
+    }
+    return most;
+  }
+
+  /// Elements of the largest one when the dims have these values.
+  int64_t largest(const std::vector<int64_t>& dims) const {
+    Graph fixed = graph;
+    for (size_t d = 0; d < dims.size(); ++d) fixed.dims[d].lo = fixed.dims[d].hi = dims[d];
+    Prover prover(fixed);
+    int64_t most = 0;
+    for (TensorId id : intermediates()) {
+      int64_t elements = 1;
+      for (ExprId extent : fixed[id].shape) elements *= prover.range(extent).hi;
+      most = std::max(most, elements);
+    }
+    return most;
+  }
+};
+
+/// The laws and the schedules of a program, equal to the naive program at each of `sizes`.
+inline Derived derive(const std::string& text, const std::vector<std::vector<int64_t>>& sizes) {
+  Graph naive = graph_of(text);
+  Derived derived{rewrite::test::rewritten(naive), {}, {}};
+  INFO(text << "\nbecomes\n" << to_text(derived.graph));
+  for (const auto& dims : sizes) {
+    INFO("dims " << Catch::StringMaker<std::vector<int64_t>>::convert(dims));
+    CHECK(difference(naive, derived.graph, dims) == "");
+  }
+  schedule::Machine core;
+  core.hardware_grid = false, core.max_threads = core.warp = 1, core.vector_bytes = 64;
+  derived.gpu = schedule::schedule(derived.graph, 2, {});
+  derived.core = schedule::schedule(derived.graph, 2, core);
+  return derived;
+}
+
+} // namespace tang::rediscover
