@@ -5,10 +5,9 @@
 namespace tang::graph {
 
 Sides sides_of(const Graph& graph, const Comprehension& c) {
-  ExprId body = c.reduction->body[0];
   std::set<ExprId> inner;
   std::vector<ExprId> reads;
-  for (ExprId id : reachable(graph.exprs, {&body, 1})) {
+  for (ExprId id : reachable(graph.exprs, c.reduction->body)) {
     if (graph.exprs[id].op != Op::read) continue;
     reads.push_back(id);
     for (ExprId below : reachable(graph.exprs, graph.exprs[id].operands))
@@ -43,7 +42,7 @@ Operands operands_of(const Graph& graph, const Comprehension& c, const Sides& si
     });
   };
   Operands operands;
-  std::vector<ExprId> stack{c.reduction->body[0]};
+  std::vector<ExprId> stack(c.reduction->body.rbegin(), c.reduction->body.rend());
   std::set<ExprId> seen(stack.begin(), stack.end());
   while (!stack.empty()) {
     ExprId id = stack.back();
@@ -72,10 +71,9 @@ std::optional<Sides> contraction(const Graph& graph, const Comprehension& c) {
   if (!c.reduction || c.scan || c.reduction->filter || c.reduction->axes.empty())
     return std::nullopt;
   const Monoid& m = graph[c.reduction->monoid];
-  if (m.form != Monoid::Form::expressions || !m.commutative || m.fields.size() != 1 ||
-      !m.fields[0].axes.empty())
-    return std::nullopt;
-  if (m.fields[0].scalar == Scalar::boolean) return std::nullopt;
+  if (m.form != Monoid::Form::expressions || !m.commutative) return std::nullopt;
+  for (const MonoidField& field : m.fields)
+    if (!field.axes.empty() || field.scalar == Scalar::boolean) return std::nullopt;
   for (const Axis& axis : c.reduction->axes)
     if (axis.lo || axis.hi) return std::nullopt;
   for (const Result& result : c.results)

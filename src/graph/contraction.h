@@ -21,7 +21,7 @@ struct Operands {
 };
 Operands operands_of(const Graph& graph, const Comprehension& node, const Sides& sides);
 
-/// A reduction under a commutative monoid of one scalar field, without filter or tightened bounds,
+/// A reduction under a commutative monoid of scalar fields, without filter or tightened bounds,
 /// that has rows, columns and complete operands.
 std::optional<Sides> contraction(const Graph& graph, const Comprehension& node);
 

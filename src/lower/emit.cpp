@@ -80,17 +80,22 @@ void store_result(Terms& terms, const graph::Result& result, std::span<const Val
   auto nest = [&](auto&& self, size_t level) -> void {
     if (level == result.extra.size()) return write();
     const Axis& axis = result.extra[level];
-    b.loop(axis.name, v.integer(0), b.extent(axis.extent), v.integer(1), LoopKind::serial,
-           [&](ValueId index) {
-             terms.scope([&] {
-               terms.bind(axis, index);
-               places.push_back(index);
-               self(self, level + 1);
-               places.pop_back();
-             });
-           });
+    // State that is indexed stays in registers only where the index is known to the target.
+    LoopKind kind = g.exprs.as_integer(axis.extent) ? LoopKind::unrolled : LoopKind::serial;
+    b.loop(axis.name, v.integer(0), b.extent(axis.extent), v.integer(1), kind, [&](ValueId index) {
+      terms.scope([&] {
+        terms.bind(axis, index);
+        places.push_back(index);
+        self(self, level + 1);
+        places.pop_back();
+      });
+    });
   };
-  nest(nest, 0);
+  if (result.extra.empty()) return nest(nest, 0);
+  terms.scope([&] {
+    if (!g[result.tensor].over) terms.hoist({&result.value, 1}, {}, true);
+    nest(nest, 0);
+  });
 }
 
 void reduce_loops(Terms& terms, std::span<const Axis> axes, const std::function<void()>& inside) {

@@ -16,6 +16,9 @@ using kernel::LoopKind;
 
 namespace {
 
+/// A register tile per field.
+using Accumulators = std::vector<kernel::TensorId>;
+
 class TileEmitter {
 public:
   explicit TileEmitter(const Emission& e)
@@ -40,7 +43,7 @@ public:
   }
 
   Built run() {
-    type_ = field_types(g_, c_, prover_with_axes(), terms_.real())[0];
+    types_ = field_types(g_, c_, prover_with_axes(), terms_.real());
     if (e_.machine.hardware_grid)
       staged();
     else
@@ -134,15 +137,14 @@ private:
     for (ExprId id : operands_.b)
       bs.push_back(b_.shared("b_tile", element_type(operand_type(id)), {f_.block_k, f_.block_n},
                              {f_.block_n + 4, 1}));
-    kernel::TensorId acc = b_.registers("acc", type_, {f_.thread_m, f_.thread_n});
-    init(acc);
+    Accumulators acc = accumulators();
     b_.loop("k0", v.integer(0), depth, v.integer(f_.block_k), LoopKind::serial, [&](ValueId k0) {
       for (size_t i = 0; i < as.size(); ++i)
         stage(operands_.a[i], as[i], sides_.m, m0, rows, f_.block_m, k0, depth, thread, threads);
       for (size_t i = 0; i < bs.size(); ++i)
         stage(operands_.b[i], bs[i], sides_.n, n0, cols, f_.block_n, k0, depth, thread, threads);
       b_.emit({kernel::Barrier{}});
-      b_.spec("MatMul", "", {acc}, {}, [&] { multiply(acc, as, bs, tx, ty, tn, tm, k0, depth); });
+      b_.spec("MatMul", "", acc, {}, [&] { multiply(acc, as, bs, tx, ty, tn, tm, k0, depth); });
       b_.emit({kernel::Barrier{}});
     });
     for (int i = 0; i < f_.thread_m; ++i)
@@ -153,7 +155,7 @@ private:
           terms_.scope([&] {
             bind_flat(sides_.m, b_.let("m", m));
             bind_flat(sides_.n, b_.let("n", n));
-            results(b_.element(acc, {v.integer(i), v.integer(j)}));
+            results(acc, v.integer(i), v.integer(j));
           });
         });
       }
@@ -205,7 +207,7 @@ private:
 
   static int64_t ceildiv_int(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-  void multiply(kernel::TensorId acc, const std::vector<kernel::TensorId>& as,
+  void multiply(const Accumulators& acc, const std::vector<kernel::TensorId>& as,
                 const std::vector<kernel::TensorId>& bs, ValueId tx, ValueId ty, int tn, int tm,
                 ValueId k0, ValueId depth) {
     auto& v = b_.values();
@@ -224,7 +226,7 @@ private:
           for (int j = 0; j < f_.thread_n; ++j)
             update(
                 acc, v.integer(i), v.integer(j), [&](size_t o) { return a[o][i]; },
-                [&](size_t o) { return b[o][j]; }, [] {});
+                [&](size_t o) { return b[o][j]; });
       });
     };
     ValueId rest = v.sub(depth, k0);
@@ -243,24 +245,29 @@ private:
   // --- shared by both forms
   // -------------------------------------------------------------------------
 
-  void init(kernel::TensorId acc) {
+  Accumulators accumulators() {
     auto& v = b_.values();
     const graph::Monoid& m = g_[r_.monoid];
-    ValueId identity = v.convert(type_, terms_.lower(m.fields[0].identity));
-    b_.loop("i", f_.thread_m, LoopKind::unrolled, [&](ValueId i) {
-      b_.loop("j", f_.thread_n, LoopKind::unrolled, [&](ValueId j) {
-        b_.store({acc, {i, j}}, identity);
+    Accumulators acc;
+    for (size_t f = 0; f < m.fields.size(); ++f) {
+      std::string name = m.fields[f].name.empty() ? "acc" : "acc_" + m.fields[f].name;
+      acc.push_back(b_.registers(name, types_[f], {f_.thread_m, f_.thread_n}));
+      ValueId identity = v.convert(types_[f], terms_.lower(m.fields[f].identity));
+      b_.loop("i", f_.thread_m, LoopKind::unrolled, [&](ValueId i) {
+        b_.loop("j", f_.thread_n, LoopKind::unrolled, [&](ValueId j) {
+          b_.store({acc[f], {i, j}}, identity);
+        });
       });
-    });
+    }
+    return acc;
   }
 
   /// acc[i, j] = combine(acc[i, j], body) with the operands' values given.
-  template <class A, class B, class Bind>
-  void update(kernel::TensorId acc, ValueId i, ValueId j, A&& a, B&& b, Bind&& bind) {
+  template <class A, class B>
+  void update(const Accumulators& acc, ValueId i, ValueId j, A&& a, B&& b) {
     auto& v = b_.values();
     const graph::Monoid& m = g_[r_.monoid];
     terms_.scope([&] {
-      bind();
       auto outer = terms_.exchange_operands([&](ExprId id) -> std::optional<ValueId> {
         auto find = [&](const std::vector<ExprId>& list) {
           return std::find(list.begin(), list.end(), id) - list.begin();
@@ -269,20 +276,27 @@ private:
         if (size_t o = find(operands_.b); o < operands_.b.size()) return b(o);
         return std::nullopt;
       });
-      ValueId element = v.convert(type_, terms_.lower(r_.body[0]));
+      std::vector<ValueId> elements = terms_.lower(r_.body), next;
       terms_.exchange_operands(std::move(outer));
-      auto state = terms_.exchange_state([&](Op op, uint32_t, const std::vector<ValueId>&) {
-        return op == Op::lhs ? b_.element(acc, {i, j}) : element;
+      for (size_t f = 0; f < acc.size(); ++f) elements[f] = v.convert(types_[f], elements[f]);
+      auto state = terms_.exchange_state([&](Op op, uint32_t f, const std::vector<ValueId>&) {
+        return op == Op::lhs ? b_.element(acc[f], {i, j}) : elements[f];
       });
-      ValueId next = v.convert(type_, terms_.lower(m.combine[0]));
+      for (size_t f = 0; f < acc.size(); ++f)
+        next.push_back(v.convert(types_[f], terms_.lower(m.combine[f])));
       terms_.exchange_state(std::move(state));
-      b_.store({acc, {i, j}}, next);
+      // Every field is computed from the old state before any is replaced.
+      bool alone = acc.size() == 1;
+      for (ValueId& value : next)
+        if (!alone) value = b_.let("n", value);
+      for (size_t f = 0; f < acc.size(); ++f) b_.store({acc[f], {i, j}}, next[f]);
     });
   }
 
-  void results(ValueId acc) {
-    auto outer =
-        terms_.exchange_state([&](Op, uint32_t, const std::vector<ValueId>&) { return acc; });
+  void results(const Accumulators& acc, ValueId i, ValueId j) {
+    auto outer = terms_.exchange_state([&](Op, uint32_t f, const std::vector<ValueId>&) {
+      return b_.element(acc[f], {i, j});
+    });
     for (const graph::Result& result : c_.results) store_result(terms_, result, points_, {});
     terms_.exchange_state(std::move(outer));
   }
@@ -303,8 +317,7 @@ private:
     for (size_t i : sides_.batch) terms_.bind(c_.points[i], points_[i]);
     ValueId m0 = b_.let(row.name + "0", v.mul(bm, v.integer(f_.block_m))),
             n0 = b_.let(col.name + "0", v.mul(bn, v.integer(f_.block_n)));
-    kernel::TensorId acc = b_.registers("acc", type_, {f_.thread_m, f_.thread_n});
-    init(acc);
+    Accumulators acc = accumulators();
     // The whole tile has constant bounds, which is what a C compiler needs to keep it in registers.
     ValueId full = v.both(v.binary(Op::le, v.add(m0, v.integer(f_.block_m)), rows),
                           v.binary(Op::le, v.add(n0, v.integer(f_.block_n)), cols));
@@ -331,7 +344,7 @@ private:
     });
   }
 
-  void register_tile(kernel::TensorId acc, ValueId m0, ValueId n0, ValueId mm, ValueId nn) {
+  void register_tile(const Accumulators& acc, ValueId m0, ValueId n0, ValueId mm, ValueId nn) {
     size_t m = sides_.m[0], n = sides_.n[0];
     auto& v = b_.values();
     reduce_loops(terms_, r_.axes, [&] {
@@ -349,12 +362,12 @@ private:
         over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) {
           update(
               acc, i, j, [&](size_t o) { return a[o]; },
-              [&](size_t o) { return b_.element(bs[o], {j}); }, [] {});
+              [&](size_t o) { return b_.element(bs[o], {j}); });
         });
       });
     });
     over("i", m, m0, mm, LoopKind::serial, [&](ValueId i) {
-      over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) { results(b_.element(acc, {i, j})); });
+      over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) { results(acc, i, j); });
     });
   }
 
@@ -367,7 +380,7 @@ private:
   const graph::Reduction& r_;
   graph::Sides sides_;
   graph::Operands operands_;
-  Type type_ = Type::f32;
+  std::vector<Type> types_; ///< of each field
   std::vector<ValueId> points_;
 };
 

@@ -27,8 +27,10 @@ graph::Graph drop_dead_nodes(graph::Graph graph);
 graph::Graph merge_common_nodes(graph::Graph graph);
 graph::Graph count_points(graph::Graph graph);
 graph::Graph substitute_maps(graph::Graph graph);
+graph::Graph hoist_invariant_factors(graph::Graph graph);
 graph::Graph stabilize_softmax(graph::Graph graph);
 graph::Graph nest_contractions(graph::Graph graph);
+graph::Graph merge_siblings(graph::Graph graph);
 graph::Graph attach_epilogues(graph::Graph graph);
 graph::Graph tighten_bounds(graph::Graph graph);
 

@@ -56,8 +56,10 @@ plan::KernelPlan plan_tile(const Graph& graph, const Comprehension& c, const gra
   kernel.reason = "operands that lack rows or columns are reused across a tile";
   plan::Variant v;
   if (!machine.hardware_grid) {
-    // Register tile of a core: the accumulators of 4 rows of 16 columns fit 16 vector registers.
-    v.fields.block_m = v.fields.thread_m = 4;
+    // Register tile of a core: the accumulators of 4 rows of 16 columns fit 16 vector registers;
+    // several fields share them.
+    int fields = static_cast<int>(graph[c.reduction->monoid].fields.size());
+    v.fields.block_m = v.fields.thread_m = std::max(1, 4 / fields);
     v.fields.block_n = v.fields.thread_n = 16;
     kernel.variants.push_back(v);
     return kernel;
