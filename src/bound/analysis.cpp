@@ -186,6 +186,19 @@ Floor floor_of(const Analysis& analysis, const KernelBound& kernel, std::span<co
       device);
 }
 
+std::vector<std::string> floor_formulas(const Analysis& analysis, const KernelBound& kernel,
+                                        const targets::Device& device) {
+  Formulas& f = *analysis.formulas;
+  const Traffic& traffic = kernel.traffic;
+  WorkText work;
+  work.reads = f.store().as_integer(traffic.read_bytes) != 0;
+  work.writes = f.store().as_integer(traffic.written_bytes) != 0;
+  work.always_reads = f.proves_less_equal(f.number(1), traffic.read_bytes);
+  for (const Contraction& contraction : kernel.contractions)
+    work.operations.emplace_back(contraction, f.text(f.product(f.number(2), contraction.points)));
+  return floor_formulas(work, device);
+}
+
 Floor floor_of_whole(const Analysis& analysis, std::span<const int64_t> dims,
                      const targets::Device& device) {
   return floor_of(

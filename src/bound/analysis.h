@@ -42,6 +42,9 @@ Analysis analyze(const graph::Graph& graph, const plan::Plan& plan, bool allow_t
 /// Numbers at one choice of dims.
 Floor floor_of(const Analysis& analysis, const KernelBound& kernel, std::span<const int64_t> dims,
                const targets::Device& device);
+/// The cold floor of a kernel as formulas (time.h).
+std::vector<std::string> floor_formulas(const Analysis& analysis, const KernelBound& kernel,
+                                        const targets::Device& device);
 Floor floor_of_whole(const Analysis& analysis, std::span<const int64_t> dims,
                      const targets::Device& device);
 

@@ -85,36 +85,26 @@ std::optional<UnitRate> fastest_unit(const Device& device, const Contraction& c)
 
 namespace {
 
-class FloorBuilder {
+/// What one resource needs.
+template <class Time>
+struct Need {
+  std::string name;
+  Time cold, warm;
+  TermKind kind = TermKind::certified;
+  std::string source;
+};
+
+/// What every resource of a device needs. `Times` says what amounts and times are: numbers, or the
+/// text of a formula.
+template <class Times>
+class Resources {
 public:
-  FloorBuilder(const Work& work, const Device& device) : work_(work), device_(device) {}
+  using Amount = typename Times::Amount;
+  using Time = typename Times::Time;
 
-  Floor run() {
-    dram();
-    operations();
-    const Roof* launch = device_.roof(RoofKey::launch_s);
-    add("launch", picoseconds(launch->hard), picoseconds(launch->hard), TermKind::certified,
-        launch->source);
-    if (work_.special.value_or(0) > 0) {
-      const Roof* sfu = device_.roof(RoofKey::sfu_op_per_s);
-      int64_t ps = picoseconds(work_.special, sfu->hard);
-      add("sfu", ps, ps, TermKind::assumed,
-          sfu->source + "; assumes each special function is evaluated as written");
-    }
-    return std::move(floor_);
-  }
+  Resources(const Times& times, const Device& device) : t_(times), device_(device) {}
 
-private:
-  void add(std::string name, int64_t ps, int64_t warm, TermKind kind, std::string source) {
-    if (kind == TermKind::certified) {
-      if (ps > floor_.ps) floor_.bound_by = name;
-      floor_.ps = std::max(floor_.ps, ps);
-      floor_.warm_ps = std::max(floor_.warm_ps, warm);
-    }
-    floor_.terms.push_back({std::move(name), ps, kind, std::move(source)});
-  }
-
-  void dram() {
+  void memory(Amount read, Amount written) {
     const Roof* roof = device_.roof(RoofKey::dram_bytes_per_s);
     // Where a core keeps its own cache from kernel to kernel, that holds data too.
     int64_t own = device_.capacity(CapacityKey::shared_per_block_bytes) > 0
@@ -123,33 +113,31 @@ private:
                             (device_.capacity(CapacityKey::shared_bytes) +
                              device_.capacity(CapacityKey::register_bytes));
     int64_t cache = device_.capacity(CapacityKey::l2_bytes) + own;
-    int64_t read = work_.read_bytes.value_or(0), written = work_.written_bytes.value_or(0);
-    int64_t stores = std::max<int64_t>(written - cache, 0);
-    int64_t loads = std::max<int64_t>(read - cache, 0);
-    auto sum = [](int64_t a, int64_t b) {
-      return a > std::numeric_limits<int64_t>::max() - b ? std::numeric_limits<int64_t>::max()
-                                                         : a + b;
-    };
-    int64_t ps = picoseconds(sum(read, stores), roof->hard);
+    Amount stores = t_.beyond(written, cache);
     // The first byte is under way before any can arrive.
-    if (read > 0) ps = sum(ps, picoseconds(device_.roof(RoofKey::dram_latency_s)->hard));
-    int64_t warm = picoseconds(sum(loads, stores), roof->hard);
-    add("dram", ps, warm, TermKind::certified, roof->source);
+    Time cold = t_.after_first(read, t_.time(t_.sum(read, stores), roof->hard),
+                               device_.roof(RoofKey::dram_latency_s)->hard);
+    Time warm = t_.time(t_.sum(t_.beyond(read, cache), stores), roof->hard);
+    add("dram", cold, warm, TermKind::certified, roof->source);
     // All of it crosses from the last cache to the cores.
     const Roof* l2 = device_.roof(RoofKey::l2_bytes_per_s);
-    auto beyond = [&](int64_t bytes) { return std::max<int64_t>(bytes - own, 0); };
-    add("l2", picoseconds(sum(read, beyond(written)), l2->hard),
-        picoseconds(sum(beyond(read), beyond(written)), l2->hard), TermKind::certified, l2->source);
+    Amount left = t_.beyond(written, own);
+    add("l2", t_.time(t_.sum(read, left), l2->hard),
+        t_.time(t_.sum(t_.beyond(read, own), left), l2->hard), TermKind::certified, l2->source);
   }
 
-  void operations() {
+  /// `operations` holds products and sums, two a product.
+  template <class List>
+  void operations(const List& list) {
     // Work on one unit adds up.
-    std::map<std::string, std::pair<int64_t, std::string>> units;
-    for (const auto& [contraction, amount] : work_.operations) {
+    std::map<std::string, std::pair<Time, std::string>> units;
+    for (const auto& [contraction, amount] : list) {
       auto unit = fastest_unit(device_, contraction);
       if (!unit) continue;
-      auto& [ps, source] = units[unit_name(unit->name)];
-      ps += picoseconds(amount, unit->per_second);
+      Time time = t_.time(amount, unit->per_second);
+      auto [at, fresh] = units.try_emplace(unit_name(unit->name), time, "");
+      auto& [total, source] = at->second;
+      if (!fresh) total = t_.both(total, time);
       source = unit->roof->source;
       if (unit->products > 1)
         source += fmt::format("; {} products of this unit make one", unit->products);
@@ -158,15 +146,121 @@ private:
       add(name, entry.first, entry.first, TermKind::certified, entry.second);
   }
 
-  const Work& work_;
+  void launch() {
+    const Roof* launch = device_.roof(RoofKey::launch_s);
+    add("launch", t_.fixed(launch->hard), t_.fixed(launch->hard), TermKind::certified,
+        launch->source);
+  }
+
+  void special(Amount amount) {
+    const Roof* sfu = device_.roof(RoofKey::sfu_op_per_s);
+    Time time = t_.time(amount, sfu->hard);
+    add("sfu", time, time, TermKind::assumed,
+        sfu->source + "; assumes each special function is evaluated as written");
+  }
+
+  std::vector<Need<Time>> needs;
+
+private:
+  void add(std::string name, Time cold, Time warm, TermKind kind, std::string source) {
+    needs.push_back({std::move(name), std::move(cold), std::move(warm), kind, std::move(source)});
+  }
+
+  const Times& t_;
   const Device& device_;
-  Floor floor_;
+};
+
+/// Picoseconds.
+struct Numbers {
+  using Amount = int64_t;
+  using Time = int64_t;
+
+  int64_t sum(int64_t a, int64_t b) const {
+    return a > std::numeric_limits<int64_t>::max() - b ? std::numeric_limits<int64_t>::max()
+                                                       : a + b;
+  }
+  int64_t beyond(int64_t amount, int64_t kept) const { return std::max<int64_t>(amount - kept, 0); }
+  int64_t time(bound::Amount amount, double per_second) const {
+    return picoseconds(amount, per_second);
+  }
+  int64_t fixed(double seconds) const { return picoseconds(seconds); }
+  int64_t after_first(int64_t amount, int64_t time, double seconds) const {
+    return amount > 0 ? sum(time, picoseconds(seconds)) : time;
+  }
+  int64_t both(int64_t a, int64_t b) const { return a + b; }
+};
+
+/// A sum or difference outside all brackets.
+bool is_sum(std::string_view text) {
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    depth += (text[at] == '(') - (text[at] == ')');
+    bool sign = text[at] == '+' || text[at] == '-';
+    if (depth == 0 && sign && at > 0 && text[at - 1] == ' ') return true;
+  }
+  return false;
+}
+
+/// Microseconds, as text. An empty amount is none.
+struct Texts {
+  using Amount = std::string;
+  using Time = std::string;
+  bool always_reads = false;
+
+  std::string sum(const std::string& a, const std::string& b) const {
+    return a.empty() ? b : b.empty() ? a : a + " + " + b;
+  }
+  std::string beyond(const std::string& amount, int64_t kept) const {
+    return amount.empty() || kept == 0 ? amount : fmt::format("max({} - {}, 0)", amount, kept);
+  }
+  std::string time(const std::string& amount, double per_second) const {
+    if (amount.empty()) return "";
+    return fmt::format("{} / {}", is_sum(amount) ? "(" + amount + ")" : amount, per_second / 1e6);
+  }
+  std::string fixed(double seconds) const {
+    return seconds > 0 ? fmt::format("{:.6g}", seconds * 1e6) : "";
+  }
+  std::string after_first(const std::string& amount, const std::string& time,
+                          double seconds) const {
+    if (amount.empty()) return time;
+    std::string latency = fixed(seconds);
+    if (!latency.empty() && !always_reads) latency += fmt::format("*min({}, 1)", amount);
+    return sum(time, latency);
+  }
+  std::string both(const std::string& a, const std::string& b) const { return sum(a, b); }
 };
 
 } // namespace
 
 Floor floor_of(const Work& work, const Device& device) {
-  return FloorBuilder(work, device).run();
+  Numbers numbers;
+  Resources resources(numbers, device);
+  resources.memory(work.read_bytes.value_or(0), work.written_bytes.value_or(0));
+  resources.operations(work.operations);
+  resources.launch();
+  if (work.special.value_or(0) > 0) resources.special(*work.special);
+  Floor floor;
+  for (Need<int64_t>& need : resources.needs) {
+    if (need.kind == TermKind::certified) {
+      if (need.cold > floor.ps) floor.bound_by = need.name;
+      floor.ps = std::max(floor.ps, need.cold);
+      floor.warm_ps = std::max(floor.warm_ps, need.warm);
+    }
+    floor.terms.push_back({std::move(need.name), need.cold, need.kind, std::move(need.source)});
+  }
+  return floor;
+}
+
+std::vector<std::string> floor_formulas(const WorkText& work, const Device& device) {
+  Texts texts{work.always_reads};
+  Resources resources(texts, device);
+  resources.memory(work.reads ? "read" : "", work.writes ? "written" : "");
+  resources.operations(work.operations);
+  resources.launch();
+  std::vector<std::string> formulas;
+  for (const Need<std::string>& need : resources.needs)
+    if (!need.cold.empty()) formulas.push_back(need.name + " " + need.cold);
+  return formulas;
 }
 
 } // namespace tang::bound

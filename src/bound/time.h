@@ -52,8 +52,19 @@ struct Floor {
   std::vector<Term> terms;
 };
 
+/// The same in formulas: texts over dims, and the words `read` and `written` for the bytes.
+struct WorkText {
+  bool reads = true, writes = true;                            ///< at some dims
+  bool always_reads = false;                                   ///< at all dims
+  std::vector<std::pair<Contraction, std::string>> operations; ///< two a product
+};
+
 /// The maximum over resources. Cold: inputs come from memory, up to one last-level cache of stores
 /// may not have reached it. Warm: as much of the inputs may be in that cache.
 Floor floor_of(const Work& work, const targets::Device& device);
+
+/// The cold floor as formulas in microseconds, of which the greatest counts, each behind the name
+/// of its resource: `f16_mma 2*K*M*N / 311869440`. Rates are those of a microsecond.
+std::vector<std::string> floor_formulas(const WorkText& work, const targets::Device& device);
 
 } // namespace tang::bound

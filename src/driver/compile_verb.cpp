@@ -60,11 +60,11 @@ report::ReportInput report_input(const Everything& all, size_t target, size_t nu
                          variant.graph,
                          variant.plan,
                          variant.program,
+                         variant.bounds,
                          all.options.targets[target],
                          result.source.symbols[number],
                          {},
-                         all.options.native_operands,
-                         false};
+                         all.options.native_operands};
   in.options.insert(in.options.end(), all.options.canonical.begin(), all.options.canonical.end());
   for (const parse::DimBinding& dim : all.session.common.dims)
     if (dim.lo == dim.hi) in.dims.push_back({dim.name, dim.lo});

@@ -7,6 +7,7 @@
 #include "kernel/verify.h"
 #include "legalize/passes.h"
 #include "lower/lower.h"
+#include "report/report.h"
 #include "rewrite/passes.h"
 #include "schedule/schedule.h"
 #include "targets/embedded.h"
@@ -120,7 +121,7 @@ namespace {
 Variant compile_variant(const graph::Graph& graph, const targets::TargetSpec& spec,
                         const CompileOptions& options, Stages& stages) {
   const targets::Target& target = *spec.target;
-  Variant result{graph, {}, {}};
+  Variant result{graph, {}, {}, {}};
 
   // Which nodes share a kernel, and how each runs: fields that a person can read and change.
   result.plan = schedule::schedule(result.graph, options.level, schedule_machine(spec));
@@ -142,6 +143,11 @@ Variant compile_variant(const graph::Graph& graph, const targets::TargetSpec& sp
                            [&] { return kernel::to_text(result.program); }, "spec");
                      });
   kernel::verify(result.program, "legalize");
+
+  // What no implementation can beat: said above each kernel, and in the report.
+  result.bounds = bound::analyze(result.graph, result.plan, false);
+  report::comment_floors(result.program, result.bounds, *spec.device);
+  stages.done("bound", fmt::format("{} floors", result.bounds.kernels.size()));
   return result;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // The order of everything: from a file to the source text of each target.
+#include "bound/analysis.h"
 #include "driver/stages.h"
 #include "kernel/program.h"
 #include "plan/plan.h"
@@ -35,6 +36,7 @@ struct Variant {
   graph::Graph graph; ///< with the terms that lowering added
   plan::Plan plan;
   kernel::Program program; ///< as printed
+  bound::Analysis bounds;  ///< of the plan
 };
 
 /// What one target gets.

@@ -2,12 +2,18 @@
 // What the sources of this folder share. Not for other folders: the JSON library is heavy.
 #include "bound/analysis.h"
 #include "report/report.h"
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace tang::report {
 
 using Json = nlohmann::ordered_json;
 using Numbers = std::vector<int64_t>;
+
+/// The size at which a report's numbers hold where dims are free.
+constexpr int64_t main_sample = 1024;
+/// The values of a graph's dims for a wish of one size, each brought into its dim's range.
+Numbers dims_at(const graph::Graph& graph, int64_t size);
 
 /// Microseconds as a number with six decimals at most: picoseconds, exactly.
 double microseconds(int64_t ps);
@@ -19,6 +25,9 @@ std::optional<int64_t> host_value(const kernel::Program& program, kernel::ValueI
                                   std::span<const int64_t> dims);
 /// A host value as text; an empty id is empty text.
 std::string host_text(const kernel::Program& program, kernel::ValueId id);
+
+/// The launches of a program by their kernel's position in the plan.
+std::map<uint32_t, const kernel::Dispatch*> launches_by_plan(const kernel::Program& program);
 
 /// One kernel plan of the report, with the launch that runs it.
 struct KernelEntry {

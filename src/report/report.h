@@ -1,5 +1,6 @@
 #pragma once
 // The speed-of-light report `tangc.sol/1`: written for every compile, read by `tangc report`.
+#include "bound/analysis.h"
 #include "diagnostics/sink.h"
 #include "kernel/program.h"
 #include "plan/plan.h"
@@ -23,12 +24,12 @@ struct ReportInput {
   const graph::Graph& graph;      ///< as rewritten: what `plan` and `program` are about
   const plan::Plan& plan;
   const kernel::Program& program;
+  const bound::Analysis& bounds;     ///< of the plan
   const targets::TargetSpec& target; ///< with a device
   /// What kernels are called in the source, one per kernel of the program; empty: their names.
   std::vector<std::string> symbols;
   std::vector<BoundDim> dims;  ///< bound by `-D`
   bool native_operands = true; ///< `--precision=native`
-  bool allow_tf32 = false;
 };
 
 /// The report as JSON, two spaces a level, with a line end. Numbers hold at the dims that it
@@ -38,6 +39,11 @@ std::string report_json(std::span<const ReportInput> variants);
 inline std::string report_json(const ReportInput& input) {
   return report_json(std::span(&input, 1));
 }
+
+/// Adds to the comment of every kernel what it moves and takes at least, with the figures that the
+/// report has: at dims that are free as formulas, and at the sizes of the report.
+void comment_floors(kernel::Program& program, const bound::Analysis& bounds,
+                    const targets::Device& device);
 
 /// Tables for people: a verdict, kernels by floor, traffic from unfused to compulsory; with
 /// `other`, what differs, `other` being the baseline. Reports what is wrong with a file.

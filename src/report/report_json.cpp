@@ -11,9 +11,8 @@ namespace {
 
 using bound::Analysis;
 
-/// Sizes at which formulas are evaluated where dims are free; each is brought into the dim's range.
+/// Sizes at which totals are evaluated where dims are free.
 constexpr int64_t sample_sizes[] = {128, 1024, 4096};
-constexpr int64_t main_sample = 1024;
 
 /// Bounds say nothing about these; the text is part of every report.
 constexpr const char* scope[] = {
@@ -22,25 +21,11 @@ constexpr const char* scope[] = {
     "one arithmetic unit does a kernel's products: the fastest that the formats allow",
 };
 
-/// The values of a graph's dims for a wish of one size.
-Numbers dims_at(const graph::Graph& graph, int64_t size) {
-  Numbers dims;
-  for (const graph::Dim& dim : graph.dims) {
-    int64_t step = std::max<int64_t>(dim.step, 1);
-    int64_t value = std::clamp(size, dim.lo, std::max(dim.lo, dim.hi));
-    value -= value % step;
-    if (value < dim.lo) value += step;
-    dims.push_back(value);
-  }
-  return dims;
-}
-
 class Report {
 public:
   /// Kernels of a variant are called `y@1`.
   Report(const ReportInput& input, std::string suffix)
-      : input_(input), suffix_(std::move(suffix)),
-        analysis_(bound::analyze(input.graph, input.plan, input.allow_tf32)),
+      : input_(input), suffix_(std::move(suffix)), analysis_(input.bounds),
         elaborated_(input.elaborated), unfused_(bound::unfused_bytes(elaborated_)) {
     find_entries();
   }
@@ -82,19 +67,7 @@ public:
 private:
   /// Kernels of the plan with the launches that run them, under names of their own.
   void find_entries() {
-    std::map<uint32_t, const kernel::Dispatch*> dispatches;
-    std::vector<const std::vector<kernel::Step>*> open{&input_.program.steps};
-    while (!open.empty()) {
-      const auto* steps = open.back();
-      open.pop_back();
-      for (const kernel::Step& step : *steps) {
-        if (const auto* loop = std::get_if<kernel::Loop>(&step.node))
-          open.push_back(&loop->body);
-        else if (const auto& d = std::get<kernel::Dispatch>(step.node);
-                 d.plan != kernel::Dispatch::no_plan)
-          dispatches.emplace(d.plan, &d);
-      }
-    }
+    auto dispatches = launches_by_plan(input_.program);
     std::map<std::string, int> uses;
     for (const bound::KernelBound& kernel : analysis_.kernels) {
       std::string name = kernel.plan->name;
@@ -195,7 +168,7 @@ private:
 
   const ReportInput& input_;
   std::string suffix_;
-  Analysis analysis_;
+  const Analysis& analysis_;
   bound::Formulas elaborated_;
   graph::ExprId unfused_;
   std::vector<KernelEntry> entries_;

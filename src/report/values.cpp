@@ -6,6 +6,34 @@
 namespace tang::report {
 using namespace kernel;
 
+Numbers dims_at(const graph::Graph& graph, int64_t size) {
+  Numbers dims;
+  for (const graph::Dim& dim : graph.dims) {
+    int64_t step = std::max<int64_t>(dim.step, 1);
+    int64_t value = std::clamp(size, dim.lo, std::max(dim.lo, dim.hi));
+    value -= value % step;
+    if (value < dim.lo) value += step;
+    dims.push_back(value);
+  }
+  return dims;
+}
+
+std::map<uint32_t, const Dispatch*> launches_by_plan(const Program& program) {
+  std::map<uint32_t, const Dispatch*> launches;
+  std::vector<const std::vector<Step>*> open{&program.steps};
+  while (!open.empty()) {
+    const auto* steps = open.back();
+    open.pop_back();
+    for (const Step& step : *steps) {
+      if (const auto* loop = std::get_if<Loop>(&step.node))
+        open.push_back(&loop->body);
+      else if (const auto& d = std::get<Dispatch>(step.node); d.plan != Dispatch::no_plan)
+        launches.emplace(d.plan, &d);
+    }
+  }
+  return launches;
+}
+
 double microseconds(int64_t ps) {
   // The nearest double to a decimal of at most 15 digits prints as that decimal.
   return static_cast<double>(ps) / 1e6;

@@ -19,12 +19,13 @@ struct Compiled {
   graph::Graph elaborated, graph;
   plan::Plan plan;
   kernel::Program program;
+  bound::Analysis bounds;
   targets::TargetSpec target;
   std::vector<BoundDim> dims;
 
   ReportInput input() const {
-    ReportInput out{"0.1.0",    {"-O2"}, file, sha256,  *sources,
-                    elaborated, graph,   plan, program, target};
+    ReportInput out{"0.1.0", {"-O2"}, file,    sha256, *sources, elaborated,
+                    graph,   plan,    program, bounds, target};
     out.dims = dims;
     return out;
   }
@@ -41,6 +42,7 @@ inline void compile(Compiled& out, int level) {
   emit.warp_shuffle = target.has(targets::Feature::warp_shuffle);
   out.plan = schedule::schedule(out.graph, level, machine);
   out.program = lower::lower(out.graph, out.plan, emit);
+  out.bounds = bound::analyze(out.graph, out.plan, false);
 }
 
 /// Empty where the text has errors, which stand in `messages`.

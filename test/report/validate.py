@@ -20,7 +20,6 @@ TARGETS = ["sm_80", "sm_90a:h200", "c"]
 def check_sense(report):
     """What a schema cannot say."""
     check_part(report)
-    assert ("variants" in report) == bool(report["free_dims"])
     for number, variant in enumerate(report.get("variants", []), 1):
         check_part(variant)
         assert variant["number"] == number
@@ -97,7 +96,9 @@ def main():
                 print(path.name)
                 raise
             count += 1
-        check_schema_bites(validator, report)
+            if "variants" in report:
+                special = report
+        check_schema_bites(validator, special)
     assert count == len(samples) * len(TARGETS), count
     print(f"{count} reports are valid")
 
