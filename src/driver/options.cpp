@@ -285,6 +285,7 @@ std::optional<CompileOptions> compile_options(const Arguments& arguments, Sink& 
                                   : legalize::IndexBits::automatic;
   out.split = arguments.last(OptionId::split) == "kernel";
   out.fast_math = arguments.has(OptionId::fast_math);
+  out.batch_invariant = arguments.has(OptionId::batch_invariant);
   if (arguments.has(OptionId::specialize))
     out.cases = read_size_cases(arguments.last(OptionId::specialize), sink);
   out.native_operands = arguments.last(OptionId::precision) != "exact";

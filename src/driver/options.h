@@ -52,7 +52,7 @@ struct CompileOptions {
   std::string prefix; ///< empty: the graph's name
   print::Checks checks = print::Checks::cheap;
   legalize::IndexBits index_bits = legalize::IndexBits::automatic;
-  bool split = false, fast_math = false;
+  bool split = false, fast_math = false, batch_invariant = false;
   std::vector<std::string> canonical; ///< the options that the output depends on
   bool native_operands = true;        ///< `--precision=native`
   std::vector<SizeCase> cases;        ///< `--specialize`

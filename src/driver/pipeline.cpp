@@ -9,7 +9,9 @@
 #include "lower/lower.h"
 #include "report/report.h"
 #include "rewrite/passes.h"
+#include "rewrite/split_reduction.h"
 #include "schedule/schedule.h"
+#include "schedule/split.h"
 #include "targets/embedded.h"
 #include <atomic>
 #include <functional>
@@ -117,11 +119,34 @@ std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, i
 
 namespace {
 
+/// The law of split_reduction where the schedule wants it: rows of a sum over several axes become
+/// parts until one axis is left, which is cut once.
+graph::Graph split(graph::Graph graph, const schedule::Machine& machine, bool batch_invariant) {
+  for (bool rows = true; rows;) {
+    rows = false;
+    std::vector<rewrite::Split> splits;
+    for (const schedule::Parts& p : schedule::choose_parts(graph, machine, batch_invariant)) {
+      splits.push_back({p.node, p.axis, p.parts});
+      rows |= p.parts == 0;
+    }
+    graph = rewrite::split_reduction(std::move(graph), splits);
+  }
+  graph::verify(graph, "split_reduction");
+  return graph;
+}
+
 /// From a rewritten graph to a legal program.
 Variant compile_variant(const graph::Graph& graph, const targets::TargetSpec& spec,
                         const CompileOptions& options, Stages& stages) {
   const targets::Target& target = *spec.target;
   Variant result{graph, {}, {}, {}};
+
+  // Reductions with too few rows for the machine run in parts.
+  if (options.level >= 2) {
+    result.graph = split(std::move(result.graph), schedule_machine(spec), options.batch_invariant);
+    stages.done("split_reduction", count_of(result.graph),
+                [&] { return graph::to_text(result.graph); });
+  }
 
   // Which nodes share a kernel, and how each runs: fields that a person can read and change.
   result.plan = schedule::schedule(result.graph, options.level, schedule_machine(spec));

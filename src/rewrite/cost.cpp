@@ -1,5 +1,6 @@
 #include "rewrite/cost.h"
 #include "graph/reads.h"
+#include "graph/typical.h"
 #include <algorithm>
 
 namespace tang::rewrite {
@@ -96,31 +97,6 @@ Cost cost_of(const ExprStore& store, ExprId root) {
   }
   return cost;
 }
-
-namespace {
-
-/// The value with every dim at a typical size; saturates. Doubles are exact enough to compare and
-/// the same on every machine: products and sums of integers round the same way everywhere.
-double typical(const Graph& graph, const Polynomial& p) {
-  double sum = 0;
-  for (const auto& [atoms, coefficient] : p.terms()) {
-    double product = static_cast<double>(coefficient);
-    for (ExprId atom : atoms) {
-      const Expr& e = graph.exprs[atom];
-      constexpr int64_t usual = 1024;
-      int64_t value = usual;
-      if (e.op == Op::dim) {
-        const Dim& dim = graph[DimId(e.ref)];
-        value = std::max(dim.lo, std::min(dim.hi, usual));
-      }
-      product *= static_cast<double>(value);
-    }
-    sum += product;
-  }
-  return sum;
-}
-
-} // namespace
 
 bool pays_off(const Graph& graph, const Cost& cost, const Polynomial& points,
               const Polynomial& evaluations) {
