@@ -48,6 +48,10 @@ graph::Comprehension settle(graph::Graph& graph, graph::Comprehension node);
 /// checked.
 graph::Comprehension tightened(graph::Graph& graph, graph::Comprehension node);
 
+/// How many points take part in a reduction (count_points.cpp): an integer term over dims and the
+/// node's points. Empty where data decides, or a bound depends on another reduce index.
+std::optional<graph::ExprId> point_count(graph::Graph& graph, const graph::Comprehension& node);
+
 /// The product of the extents; empty on overflow.
 std::optional<graph::Polynomial> points_of(const graph::ExprStore& store,
                                            const std::vector<graph::Axis>& axes);

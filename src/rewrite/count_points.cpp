@@ -27,11 +27,15 @@ ExprId count_of(ExprStore& s, const Prover& points, const Axis& axis) {
   return points.less_equal(s.integer(0), count) ? count : s.binary(Op::max, count, s.integer(0));
 }
 
-std::optional<ExprId> total_of(Graph& graph, const Comprehension& node) {
+} // namespace
+
+std::optional<ExprId> point_count(Graph& graph, const Comprehension& node) {
   ExprStore& s = graph.exprs;
-  const Reduction& r = *node.reduction;
+  Comprehension tight = tightened(graph, node);
+  const Reduction& r = *tight.reduction;
+  if (r.filter) return std::nullopt;
   Prover points(graph);
-  points.add_axes(node.points);
+  points.add_axes(tight.points);
   ExprId total = s.integer(1);
   for (const Axis& axis : r.axes) {
     for (ExprId bound : {axis.lo, axis.hi})
@@ -40,11 +44,10 @@ std::optional<ExprId> total_of(Graph& graph, const Comprehension& node) {
           return std::nullopt;
     total = s.binary(Op::mul, total, count_of(s, points, axis));
   }
-  total = canonical(s, total);
-  ExprId constant = r.body[0];
-  if (s[constant].scalar == Scalar::integer) return s.binary(Op::mul, total, constant);
-  return s.binary(Op::mul, s.to_real(total), constant);
+  return canonical(s, total);
 }
+
+namespace {
 
 void count(Graph& graph, Node& node) {
   ExprStore& s = graph.exprs;
@@ -52,17 +55,17 @@ void count(Graph& graph, Node& node) {
   if (!c.reduction || c.scan || !is_sum(graph, c.reduction->monoid)) return;
   ExprId body = c.reduction->body[0];
   if (!s.is_literal(body) || !std::isfinite(s[body].real)) return;
-  Comprehension tight = tightened(graph, c);
-  if (tight.reduction->filter) return;
-  auto total = total_of(graph, tight);
-  if (!total) return;
-  tight.reduction.reset();
-  for_each_root(tight, [&](ExprId root) {
-    return graph::rewrite(s, root, [&](ExprId id) { return s[id].op == Op::acc ? *total : id; });
+  auto points = point_count(graph, c);
+  if (!points) return;
+  ExprId number = s[body].scalar == Scalar::integer ? *points : s.to_real(*points);
+  ExprId total = s.binary(Op::mul, number, body);
+  c.reduction.reset();
+  for_each_root(c, [&](ExprId root) {
+    return graph::rewrite(s, root, [&](ExprId id) { return s[id].op == Op::acc ? total : id; });
   });
   node.derivation.push_back(
       fmt::format("count_points: `{}` counts", graph[c.results[0].tensor].name));
-  c = canonicalize(s, std::move(tight));
+  c = canonicalize(s, std::move(c));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "rewrite/factors.h"
 #include <algorithm>
+#include <cmath>
 
 namespace tang::rewrite {
 using namespace graph;
@@ -9,6 +10,17 @@ namespace {
 bool is_zero(const ExprStore& store, ExprId id) {
   const Expr& e = store[id];
   return (e.op == Op::literal_real && e.real == 0) || (e.op == Op::literal_int && e.integer == 0);
+}
+
+/// How many equal factors a power is: its exponent, where that is a small whole literal; 0 where it
+/// is not.
+int multiplicity(const ExprStore& store, const Expr& e) {
+  constexpr double most = 4;
+  if (e.op != Op::pow || store[e.operands[1]].op != Op::literal_real) return 0;
+  double exponent = store[e.operands[1]].real;
+  return exponent >= 1 && exponent <= most && exponent == std::floor(exponent)
+             ? static_cast<int>(exponent)
+             : 0;
 }
 
 } // namespace
@@ -29,6 +41,8 @@ Factors factors_of(ExprStore& store, ExprId root, const Expand& expand) {
       stack.push_back({e.operands[1], under}), stack.push_back({e.operands[0], under});
     } else if (e.op == Op::div) {
       stack.push_back({e.operands[1], !under}), stack.push_back({e.operands[0], under});
+    } else if (int times = multiplicity(store, e)) {
+      stack.insert(stack.end(), static_cast<size_t>(times), {e.operands[0], under});
     } else if (e.op == Op::neg && e.scalar == Scalar::real) {
       found.over.push_back(store.real(-1));
       stack.push_back({e.operands[0], under});

@@ -14,8 +14,9 @@ struct Factors {
 /// What stands for a read, or the read itself.
 using Expand = std::function<graph::ExprId(graph::ExprId read)>;
 
-/// Products, quotients, negation and `where(c, x, 0)` are taken apart; `expand` may put the body of
-/// a map in the place of a read, which is then taken apart as well. Every other term is a factor.
+/// Products, quotients, small powers, negation and `where(c, x, 0)` are taken apart; `expand` may
+/// put the body of a map in the place of a read, which is then taken apart as well. Every other
+/// term is a factor.
 Factors factors_of(graph::ExprStore& store, graph::ExprId term, const Expand& expand = {});
 
 /// Π over / Π under, without the conditions; 1 for none.

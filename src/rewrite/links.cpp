@@ -24,6 +24,25 @@ const std::vector<size_t>& Links::readers(TensorId id) const {
   return at == readers_.end() ? none : at->second;
 }
 
+bool Links::depends(const std::vector<TensorId>& tensors, const std::set<size_t>& nodes) const {
+  if (nodes.empty()) return false;
+  std::vector<size_t> open;
+  std::set<size_t> seen;
+  auto follow = [&](TensorId id) {
+    auto at = producer(id);
+    // Nodes read earlier ones only.
+    if (at && *at >= *nodes.begin() && seen.insert(*at).second) open.push_back(*at);
+  };
+  for (TensorId id : tensors) follow(id);
+  while (!open.empty()) {
+    size_t n = open.back();
+    open.pop_back();
+    if (nodes.contains(n)) return true;
+    for (TensorId id : reads_[n]) follow(id);
+  }
+  return false;
+}
+
 const Comprehension* plain_map(const Graph& graph, const Node& node) {
   const auto* c = std::get_if<Comprehension>(&node.definition);
   if (!c || c->reduction || c->scan || c->results.size() != 1 || !c->results[0].extra.empty())

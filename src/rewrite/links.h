@@ -1,6 +1,7 @@
 #pragma once
 // Who makes and who reads each tensor of a list of nodes.
 #include "rewrite/blocks.h"
+#include <set>
 
 namespace tang::rewrite {
 
@@ -13,6 +14,8 @@ struct Links {
   const std::vector<size_t>& readers(graph::TensorId id) const;
   /// What a node reads, ascending.
   const std::vector<graph::TensorId>& reads(size_t node) const { return reads_[node]; }
+  /// True when one of the tensors is made by one of `nodes`, or from what they make.
+  bool depends(const std::vector<graph::TensorId>& tensors, const std::set<size_t>& nodes) const;
 
 private:
   std::vector<std::vector<graph::TensorId>> reads_;

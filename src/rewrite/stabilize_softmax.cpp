@@ -34,10 +34,10 @@
 #include "rewrite/links.h"
 #include "rewrite/monoids.h"
 #include "rewrite/passes.h"
+#include "rewrite/rows.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/ranges.h>
-#include <set>
 
 namespace tang::rewrite {
 using namespace graph;
@@ -66,9 +66,6 @@ struct Sum {
   Names from_row;                  ///< indices of the row in terms of the sum's
   size_t field = 0;
 };
-
-/// Rows up to this length stay in registers, so that a second pass costs no traffic.
-constexpr int64_t max_held_row = 16384;
 
 class Stabilization {
 public:
