@@ -66,10 +66,13 @@ public:
       return part;
     }
     for (Numeral& numeral : part.numerals) find_guard(numeral);
-    // The proof may not lean on the guards: they are what it is about.
+    // The proof may not lean on the guards: they are what it is about. But where the tensor has no
+    // element, none is left out.
+    graph::Prover known = facts_.unconditional();
+    for (ValueId extent : tensor_.shape)
+      known.assume(facts_.exprs().binary(Op::le, facts_.exprs().integer(1), facts_.term(extent)));
     for (ExprId condition : conditions_)
-      if (facts_.unconditional().decide(condition) != true)
-        part.fault = "a condition may exclude elements";
+      if (known.decide(condition) != true) part.fault = "a condition may exclude elements";
     for (const Digit& digit : digits_)
       if (!fixed_.contains(index(digit))) part.digits.push_back(digit);
     return part;

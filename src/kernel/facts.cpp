@@ -14,9 +14,12 @@ Facts::Facts(const Kernel& kernel) : kernel_(kernel) {
 
 namespace {
 
-/// Host variables that a condition says are multiples of a constant: `mod(N, 8) == 0 and ...`.
+/// Host variables that are declared to be multiples of a constant, or that a condition says are:
+/// `mod(N, 8) == 0 and ...`.
 std::map<VarId, int64_t> multiples(const ValueStore& host, ValueId condition) {
   std::map<VarId, int64_t> found;
+  for (uint32_t id = 0; id < host.vars().size(); ++id)
+    if (host.vars()[id].step > 1) found[VarId(id)] = host.vars()[id].step;
   std::vector<ValueId> stack;
   if (condition) stack.push_back(condition);
   while (!stack.empty()) {
@@ -148,17 +151,34 @@ void Facts::assume(ExprId condition) {
   }
 }
 
+namespace {
+
+/// p / (factor*atom) where that leaves nothing.
+std::optional<graph::Polynomial> divided(const graph::Polynomial& p, int64_t factor, ExprId atom) {
+  auto parts = p.split(atom);
+  if (!parts || parts->first.is_zero() || !parts->second.is_zero()) return std::nullopt;
+  graph::Polynomial result;
+  for (const auto& [atoms, coefficient] : parts->first.terms()) {
+    if (coefficient % factor != 0) return std::nullopt;
+    auto term = graph::Polynomial::constant(coefficient / factor);
+    for (ExprId other : atoms) term = *term.times(graph::Polynomial::atom(other));
+    result = *result.plus(term);
+  }
+  return result;
+}
+
+} // namespace
+
 /// A quotient by `divisor`: below every E for which x < divisor*E is known.
 ExprId Facts::quotient(ExprId x, const graph::Polynomial& divisor) {
   const auto& [atoms, factor] = *divisor.terms().begin();
-  if (divisor.terms().size() == 1 && factor == 1 && atoms.size() == 1)
+  if (divisor.terms().size() == 1 && factor > 0 && atoms.size() == 1)
     for (size_t i = bounds_.size(); i-- > 0;) {
       auto bound = polynomial(bounds_[i]);
-      auto parts = bound ? bound->split(atoms[0]) : std::nullopt;
-      if (!parts || parts->first.is_zero() || !parts->second.is_zero()) continue;
-      if (!prover_.less(x, bounds_[i])) continue;
+      auto below = bound ? divided(*bound, factor, atoms[0]) : std::nullopt;
+      if (!below || !prover_.less(x, bounds_[i])) continue;
       graph::IndexId index(indices_++);
-      ExprId extent = graph::build(exprs(), parts->first);
+      ExprId extent = graph::build(exprs(), *below);
       prover_.add_axis({index, extent, "q", {}, {}});
       bounds_.push_back(extent);
       return exprs().index(index);

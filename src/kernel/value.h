@@ -58,6 +58,7 @@ struct Var {
   Type type = Type::index;
   /// Known range for simplification and proofs: lo <= var <= hi (inclusive) where given.
   std::optional<int64_t> lo, hi;
+  int64_t step = 1; ///< it is a multiple of this
 };
 
 /// Owns values. Construction folds integer constants and the exact identities x+0, x*1, x*0 (for

@@ -217,6 +217,16 @@ void Accumulator::merge_fields(ValueId condition) {
     if (scalars[f]) b.store({fields_[f], {}}, scalars[f]);
 }
 
+void Accumulator::only_where(ValueId condition, const std::function<void()>& inside) {
+  if (!condition) return inside();
+  auto& b = terms_.builder();
+  std::vector<ValueId> before;
+  for (uint32_t f = 0; f < fields_.size(); ++f) before.push_back(b.let("b", value(f, {})));
+  inside();
+  for (uint32_t f = 0; f < fields_.size(); ++f)
+    b.store({fields_[f], {}}, terms_.values().select(condition, value(f, {}), before[f]));
+}
+
 /// Insertion into the sorted list: value descending, NaN first, then index ascending; an empty
 /// place has index -1.
 void Accumulator::insert(ValueId value, ValueId index, ValueId condition) {

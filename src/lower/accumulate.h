@@ -21,6 +21,9 @@ public:
   /// state = combine(state, other): `other` gives field values at their places. Where it lowers
   /// terms of the node, it does so in `Terms::outside`.
   void merge(const Terms::State& other, ValueId condition = {});
+  /// Runs `inside` and keeps what it combines only where the condition holds (empty = always),
+  /// without a branch. Scalar fields only.
+  void only_where(ValueId condition, const std::function<void()>& inside);
   /// A field's value; empty places for a scalar field.
   ValueId value(uint32_t field, const std::vector<ValueId>& places);
   /// What acc terms mean while this is the node's reduction.

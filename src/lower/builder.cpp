@@ -134,6 +134,17 @@ ValueId Builder::let(std::string name, ValueId value) {
   return values().variable(id);
 }
 
+ValueId Builder::let_positive(std::string name, ValueId extent) {
+  auto& v = values();
+  graph::IntRange range = v.range(extent), all;
+  if (range.lo >= 1) return extent;
+  kernel::Var var{std::move(name), v[extent].type, 1, {}};
+  if (range.hi != all.hi) var.hi = std::max<int64_t>(range.hi, 1);
+  VarId id = v.add_var(std::move(var));
+  emit({kernel::Let{id, extent}});
+  return v.variable(id);
+}
+
 ValueId Builder::load(std::string name, Type type, kernel::Ref src, ValueId predicate,
                       ValueId otherwise) {
   if (predicate && values().as_boolean(predicate) == true) predicate = {}, otherwise = {};

@@ -57,6 +57,8 @@ public:
   void emit(kernel::Stmt stmt) { body_->push_back(std::move(stmt)); }
   /// Names a value; literals and variables name themselves.
   ValueId let(std::string name, ValueId value);
+  /// Names an extent at a place where some point exists, so that it is at least 1.
+  ValueId let_positive(std::string name, ValueId extent);
   ValueId load(std::string name, Type type, kernel::Ref src, ValueId predicate = {},
                ValueId otherwise = {});
   void store(kernel::Ref dst, ValueId value, ValueId predicate = {}) {

@@ -9,7 +9,8 @@ using graph::Op;
 Host::Host(const graph::Graph& graph, kernel::Program& program) : graph_(graph), program_(program) {
   for (const graph::Dim& dim : graph.dims) {
     graph::IntRange range = graph::interval::multiples({dim.lo, dim.hi}, dim.step);
-    program.dims.push_back(program.values.add_var({dim.name, Type::i64, range.lo, range.hi}));
+    program.dims.push_back(
+        program.values.add_var({dim.name, Type::i64, range.lo, range.hi, dim.step}));
   }
 }
 

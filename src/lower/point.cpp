@@ -129,8 +129,9 @@ void emit_grid(Terms& terms, const Comprehension& node, const Emission& e) {
       if (n == 0) {
         points[i] = b.let(node.points[i].name, rest);
       } else {
-        points[i] = b.let(node.points[i].name, v.binary(Op::mod, rest, extents[i]));
-        rest = v.binary(Op::floordiv, rest, extents[i]);
+        ValueId extent = b.let_positive(node.points[i].name + "_extent", extents[i]);
+        points[i] = b.let(node.points[i].name, v.binary(Op::mod, rest, extent));
+        rest = v.binary(Op::floordiv, rest, extent);
       }
     }
     for (size_t i : walked)

@@ -68,9 +68,13 @@ public:
     b_.when(f_.rows > 1 ? v.less(row, total) : ValueId{}, [&] {
       points_.resize(rows_.size());
       for (size_t i = rows_.size(); i-- > 0;) {
-        ValueId extent = b_.extent(rows_[i].extent);
-        points_[i] = i == 0 ? row : b_.let(rows_[i].name, v.binary(Op::mod, row, extent));
-        if (i > 0) row = v.binary(Op::floordiv, row, extent);
+        if (i == 0) {
+          points_[i] = row;
+          break;
+        }
+        ValueId extent = b_.let_positive(rows_[i].name + "_extent", b_.extent(rows_[i].extent));
+        points_[i] = b_.let(rows_[i].name, v.binary(Op::mod, row, extent));
+        row = v.binary(Op::floordiv, row, extent);
       }
       in_row();
     });
@@ -255,39 +259,45 @@ private:
       loaded_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.chunks, f_.vector});
     }
     if (reads.empty()) return;
-    // Threads past the end read the last vector once more: without branches, all loads of a row are
-    // in flight together.
+    over_chunks([&](const Vector& at) {
+      for (ExprId id : reads) {
+        const Expr& read = g_.exprs[id];
+        copy_vector(b_, {loaded_[id], {at.chunk, v.integer(0)}}, row_ref(read, at.first),
+                    g_[TensorId(read.ref)].type, f_.vector, e_.machine.vector_bytes);
+      }
+    });
+  }
+
+  /// One of the vectors that a thread visits.
+  struct Vector {
+    ValueId chunk;
+    ValueId place; ///< where it would begin if the row were long enough
+    ValueId own;   ///< whether it is, so that the vector is this thread's own; empty = always
+    ValueId first; ///< its first element, in the row
+  };
+
+  /// Visits this thread's vectors of a row that is held in registers. Past the end of the row a
+  /// thread visits the last vector once more and what it computes is dropped: without branches, all
+  /// loads of a row are in flight together.
+  void over_chunks(const std::function<void(const Vector&)>& inside) {
+    auto& v = b_.values();
     b_.when(v.less(v.integer(0), extent_), [&] {
       b_.loop("c", f_.chunks, LoopKind::unrolled, [&](ValueId c) {
-        ValueId last = v.sub(extent_, v.integer(f_.vector));
-        ValueId first = b_.let(inner_.name + "0", v.binary(Op::min, first_of(c), last));
-        terms_.scope([&] {
-          for (ExprId id : reads) {
-            const Expr& read = g_.exprs[id];
-            copy_vector(b_, {loaded_[id], {c, v.integer(0)}}, row_ref(read, first),
-                        g_[TensorId(read.ref)].type, f_.vector, e_.machine.vector_bytes);
-          }
-        });
+        ValueId place = first_of(c), own = v.less(place, extent_), first = place;
+        if (v.as_boolean(own) == true)
+          own = {};
+        else
+          first = v.binary(Op::min, place, v.sub(extent_, v.integer(f_.vector)));
+        first = b_.let(inner_.name + "0", first);
+        terms_.scope([&] { inside({c, place, own, first}); });
       });
     });
   }
 
-  /// Visits this thread's elements of the row with the inner index bound.
-  void over_elements(std::span<const Comprehension* const> members, LoopKind kind,
-                     const std::function<void()>& inside,
-                     const std::function<void(ValueId first)>& after = {}) {
+  /// Visits this thread's vectors; what only `members` read along the row is loaded for each.
+  void over_vectors(std::span<const Comprehension* const> members, LoopKind kind,
+                    const std::function<void(const Vector&)>& inside) {
     auto& v = b_.values();
-    auto lanes = [&](ValueId chunk, ValueId first) {
-      b_.loop("e", f_.vector, LoopKind::unrolled, [&](ValueId lane) {
-        terms_.scope([&] {
-          chunk_ = chunk, lane_ = lane;
-          terms_.bind(inner_, v.add(first, lane));
-          inside();
-        });
-      });
-      if (after) after(first);
-    };
-    // Vectors that only this loop needs: one at a time.
     auto load_late = [&](ValueId first) {
       for (ExprId id : row_reads(members)) {
         if (loaded_.contains(id)) continue;
@@ -298,14 +308,9 @@ private:
       }
     };
     if (f_.chunks) {
-      b_.loop("c", f_.chunks, LoopKind::unrolled, [&](ValueId c) {
-        ValueId first = b_.let(inner_.name + "0", first_of(c));
-        b_.when(v.less(first, extent_), [&] {
-          terms_.scope([&] {
-            load_late(first);
-            lanes(c, first);
-          });
-        });
+      over_chunks([&](const Vector& at) {
+        load_late(at.first);
+        inside(at);
       });
       late_.clear();
       return;
@@ -315,8 +320,20 @@ private:
     b_.loop(inner_.name, begin, extent_, step, kind, [&](ValueId first) {
       terms_.scope([&] {
         if (f_.vector > 1) load_late(first);
-        lanes(v.integer(0), first);
+        inside({v.integer(0), first, {}, first});
         late_.clear();
+      });
+    });
+  }
+
+  /// Visits the elements of a vector with the inner index bound.
+  void over_elements(const Vector& at, const std::function<void()>& inside) {
+    auto& v = b_.values();
+    b_.loop("e", f_.vector, LoopKind::unrolled, [&](ValueId lane) {
+      terms_.scope([&] {
+        chunk_ = at.chunk, lane_ = lane;
+        terms_.bind(inner_, v.add(at.first, lane));
+        inside();
       });
     });
   }
@@ -330,9 +347,13 @@ private:
     terms_.hoist(body, r.filter);
     allocate_kept(kept);
     const Comprehension* self[] = {&c};
-    over_elements(self, LoopKind::serial, [&] {
-      keep(kept);
-      acc.combine(r.body, r.field_axes, r.filter);
+    over_vectors(self, LoopKind::serial, [&](const Vector& at) {
+      acc.only_where(at.own, [&] {
+        over_elements(at, [&] {
+          keep(kept);
+          acc.combine(r.body, r.field_axes, r.filter);
+        });
+      });
     });
     if (!serial_) across_threads(acc, types);
     auto outer = terms_.exchange_state(acc.state());
@@ -409,37 +430,33 @@ private:
     const Comprehension* self[] = {&c};
     auto places = points_;
     places.push_back({});
-    over_elements(
-        self, LoopKind::vector,
-        [&] {
-          keep(kept);
-          for (size_t i = 0; i < out.size(); ++i) {
-            const graph::Tensor& t = g_[c.results[i].tensor];
-            ValueId value = b_.narrowed(t.type, terms_.lower(c.results[i].value));
-            auto kept = elements_pending_.find(c.results[i].tensor);
-            if (kept != elements_pending_.end()) {
-              // Later readers see the stored format.
-              bool narrow =
-                  graph::info(t.type).bits < 32 && graph::scalar_of(t.type) == graph::Scalar::real;
-              b_.store({kept->second, {chunk_, lane_}}, narrow ? v.round(t.type, value) : value);
-            }
-            if (!stored(c.results[i])) continue;
-            places.back() = terms_.index(inner_.index);
-            if (out[i])
-              b_.store({out[i], {lane_}}, value);
-            else
-              b_.store({b_.param(c.results[i].tensor, true), places}, value);
+    over_vectors(self, LoopKind::vector, [&](const Vector& at) {
+      over_elements(at, [&] {
+        keep(kept);
+        for (size_t i = 0; i < out.size(); ++i) {
+          const graph::Tensor& t = g_[c.results[i].tensor];
+          ValueId value = b_.narrowed(t.type, terms_.lower(c.results[i].value));
+          auto kept = elements_pending_.find(c.results[i].tensor);
+          if (kept != elements_pending_.end()) {
+            // Later readers see the stored format.
+            bool narrow =
+                graph::info(t.type).bits < 32 && graph::scalar_of(t.type) == graph::Scalar::real;
+            b_.store({kept->second, {chunk_, lane_}}, narrow ? v.round(t.type, value) : value);
           }
-        },
-        [&](ValueId first) {
-          for (size_t i = 0; i < out.size(); ++i) {
-            if (!out[i]) continue;
-            auto at = points_;
-            at.push_back(first);
-            copy_vector(b_, {b_.param(c.results[i].tensor, true), at}, {out[i], {v.integer(0)}},
-                        g_[c.results[i].tensor].type, f_.vector, e_.machine.vector_bytes);
-          }
-        });
+          if (!stored(c.results[i])) continue;
+          places.back() = v.add(at.place, lane_);
+          if (out[i])
+            b_.store({out[i], {lane_}}, value);
+          else
+            b_.store({b_.param(c.results[i].tensor, true), places}, value, at.own);
+        }
+      });
+      places.back() = at.place;
+      for (size_t i = 0; i < out.size(); ++i)
+        if (out[i])
+          copy_vector(b_, {b_.param(c.results[i].tensor, true), places}, {out[i], {v.integer(0)}},
+                      g_[c.results[i].tensor].type, f_.vector, e_.machine.vector_bytes, at.own);
+    });
     elements_.insert(elements_pending_.begin(), elements_pending_.end());
     elements_pending_.clear();
   }

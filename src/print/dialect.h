@@ -150,6 +150,8 @@ struct Dialect {
   Storages storages;
   std::span<const OpOverride> ops,
       fast_ops; ///< rows that differ from default_row; with --fast-math
+  /// Rows for floordiv and mod of what is never negative by what is positive and no literal.
+  std::span<const OpOverride> natural_ops;
   bool
       packed_stores; ///< two threads never write one byte at a time: stores to half a byte are safe
   int widest_move;   ///< bytes of the widest single access

@@ -285,6 +285,9 @@ std::optional<Piece> Expressions::special(const Value& value) {
     bool plain =
         values_.range(value.operands[0]).lo >= 0 && values_.range(value.operands[1]).lo > 0;
     if (!plain) return std::nullopt;
+    if (!options_.host && !values_.as_integer(value.operands[1]))
+      for (const OpOverride& o : dialect_.natural_ops)
+        if (o.op == value.op) return expand(o.row.integer, value);
     return expand({value.op == Op::mod ? "$0 % $1" : "$0 / $1", multiplicative}, value);
   }
   case Op::shr: {

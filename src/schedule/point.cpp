@@ -38,13 +38,9 @@ plan::KernelPlan plan_point(const Graph& graph, const Comprehension& node, int l
                          [](const graph::Result& r) { return r.extra.empty(); });
   int width = level > 0 && map && machine.hardware_grid ? vector_width(graph, node, machine) : 1;
   if (width > 1) {
-    graph::ExprId inner = node.points.back().extent;
-    auto fixed = graph.exprs.as_integer(inner);
-    plan::Variant vector = plain;
-    vector.fields.vector = width;
-    if (!fixed) vector.when.push_back({plan::Fact::Kind::divisible, inner, width});
-    if (!fixed || *fixed % width == 0) kernel.variants.push_back(vector);
-    if (fixed && *fixed % width == 0) return kernel;
+    plan::Fields vector = plain.fields;
+    vector.vector = width;
+    if (!add_variant(graph, kernel, vector, {node.points.back().extent, width, {}})) return kernel;
   }
   kernel.variants.push_back(plain);
   return kernel;

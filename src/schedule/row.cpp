@@ -163,30 +163,19 @@ plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& no
     for (TensorId id : graph::reads_of(graph, nodes[n]))
       bits = std::min(bits, graph::info(graph[id].type).bits);
   int width = bits <= 16 ? 8 : 4;
-  auto fixed = graph.exprs.as_integer(group.extent);
-  auto add = [&](int threads, int rows, int vector, int chunks) {
-    int64_t holds = int64_t{threads} * vector * chunks;
-    if (fixed && ((*fixed % vector != 0) || (chunks && *fixed > holds))) return false;
-    plan::Variant v;
-    v.fields.threads = threads, v.fields.rows = rows, v.fields.vector = vector,
-    v.fields.chunks = chunks;
-    if (!fixed && vector > 1) v.when.push_back({plan::Fact::Kind::divisible, group.extent, vector});
-    if (!fixed && chunks) v.when.push_back({plan::Fact::Kind::at_most, group.extent, holds});
-    kernel.variants.push_back(v);
-    return fixed.has_value();
-  };
-  // A warp per row while four vectors a thread hold it (no barrier); then a block per row.
+  // A warp per row while four vectors a thread hold it (no barrier), then a block per row. Each
+  // holds at most twice what the one before holds: threads past the end of a row work for nothing.
   const int shapes[][4] = {{32, 4, width, 1},  {32, 4, width, 2},   {32, 4, width, 4},
                            {128, 1, width, 2}, {256, 1, width, 2},  {256, 1, width, 4},
                            {512, 1, width, 4}, {1024, 1, width, 4}, {32, 4, 1, 4},
                            {128, 1, 1, 4},     {256, 1, 1, 8},      {1024, 1, width, 0},
                            {512, 1, 1, 0}};
-  const size_t symbolic[] = {2, 5, 7, 8, 10, 11, 12};
-  if (fixed) {
-    for (const auto& s : shapes)
-      if (add(s[0], s[1], s[2], s[3])) return kernel;
-  } else {
-    for (size_t i : symbolic) add(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3]);
+  for (const auto& [threads, rows, vector, chunks] : shapes) {
+    plan::Fields fields;
+    fields.threads = threads, fields.rows = rows, fields.vector = vector, fields.chunks = chunks;
+    Lengths lengths{group.extent, vector, {}};
+    if (chunks) lengths.most = int64_t{threads} * vector * chunks;
+    if (!add_variant(graph, kernel, fields, lengths)) break;
   }
   return kernel;
 }

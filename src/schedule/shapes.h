@@ -16,6 +16,18 @@ struct RowGroup {
 std::optional<RowGroup> row_group(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
                                   uint32_t first);
 
+/// Lengths of an axis that a variant is made for.
+struct Lengths {
+  graph::ExprId extent;
+  int64_t divisor = 1;         ///< multiples of this
+  std::optional<int64_t> most; ///< no longer than this
+};
+/// Adds a variant for these lengths; what the declared ranges decide is no fact that a launcher
+/// must test, and a variant that no length can have is left out. Returns whether other lengths
+/// remain.
+bool add_variant(const graph::Graph& graph, plan::KernelPlan& kernel, const plan::Fields& fields,
+                 const Lengths& lengths);
+
 /// Whether a contraction has enough rows and columns to reuse anything.
 bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
                   const graph::Sides& sides);

@@ -54,6 +54,18 @@ static inline int64_t tg_mod_i64(int64_t a, int64_t b) {
   const int64_t r = a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
+//// tg_unsigned_div_i32
+// For a >= 0 and b > 0, in the fewest instructions.
+static inline int32_t tg_unsigned_div_i32(int32_t a, int32_t b) { return (int32_t)((uint32_t)a / (uint32_t)b); }
+//// tg_unsigned_div_i64
+// For a >= 0 and b > 0, in the fewest instructions.
+static inline int64_t tg_unsigned_div_i64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a / (uint64_t)b); }
+//// tg_unsigned_mod_i32
+// For a >= 0 and b > 0, in the fewest instructions.
+static inline int32_t tg_unsigned_mod_i32(int32_t a, int32_t b) { return (int32_t)((uint32_t)a % (uint32_t)b); }
+//// tg_unsigned_mod_i64
+// For a >= 0 and b > 0, in the fewest instructions.
+static inline int64_t tg_unsigned_mod_i64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a % (uint64_t)b); }
 //// tg_shl_i32
 // Bits that leave are lost; amounts outside 0..31 leave none.
 static inline int32_t tg_shl_i32(int32_t a, int32_t n) {

@@ -84,6 +84,57 @@ TEST_CASE("states of several fields are exchanged whole", "[row]") {
   }
 }
 
+TEST_CASE("the end of a row parts no threads", "[row]") {
+  auto p = lowered("dim M, N in 1..30000\ninput x : bf16[M, N]\nparam w : bf16[N]\n"
+                   "y[i, j] = layernorm[j](x[i, j], w[j], 1, 1e-5)\noutput y : bf16[M, N]\n");
+  const auto& d = std::get<tang::kernel::Dispatch>(p.program.steps.at(0).node);
+  int held = 0;
+  for (size_t v = 0; v < d.variants.size(); ++v) {
+    const auto& k = kernel_at(p.program, 0, v);
+    int branches = 0, predicated = 0, stores = 0;
+    for_each_stmt(k.body, [&](const tang::kernel::Stmt& stmt) {
+      if (const auto* branch = std::get_if<tang::kernel::If>(&stmt.node)) {
+        // The last block of rows, and the first lane of a warp.
+        const auto& condition = k.values[branch->condition];
+        bool lane = condition.op == tang::graph::Op::eq;
+        branches += !lane && k.threads.size() == 1;
+      }
+      if (const auto* c = std::get_if<tang::kernel::Copy>(&stmt.node))
+        if (k[c->dst.tensor].memory == tang::kernel::Memory::global)
+          ++stores, predicated += static_cast<bool>(c->predicate);
+    });
+    Counts n = counts_of(k);
+    if (n.serial + n.vector > 0) continue;
+    ++held;
+    INFO(to_text(k));
+    CHECK(branches == 0);
+    CHECK(predicated == stores);
+    CHECK(n.predicated_stores == n.stores);
+  }
+  CHECK(held == 11);
+}
+
+TEST_CASE("rows of any length: every access is proved", "[row]") {
+  const char* dims[] = {"dim N in 0..10000000\n", "dim N in 1..4096\n",
+                        "dim N in 64..100000 step 8\n", "dim N in 64..4096 step 64\n",
+                        "dim K in 1..1000, N = 1000\n"};
+  const char* bodies[] = {
+      "y[i, j] = softmax[j] x[i, j]\noutput y : bf16[M, N]\n",
+      "y[i, j] = layernorm[j](x[i, j], w[j], w[j], 1e-5)\noutput y : bf16[M, N]\n",
+      "a[i] = argmax[j] x[i, j]\noutput a : i32[M]\n",
+      "y[i, j] = x[i, j] + w[j]\noutput y : bf16[M, N]\n"};
+  for (std::string dim : dims)
+    for (std::string body : bodies) {
+      auto p = lowered("dim M in 0..100000\n" + dim + "input x : bf16[M, N]\ninput w : bf16[N]\n" +
+                       body);
+      INFO(dim << body);
+      auto ranges = tang::kernel::check_ranges(p.program),
+           covered = tang::kernel::check_coverage(p.program);
+      CHECK(ranges.unproved == std::vector<std::string>{});
+      CHECK(covered.unproved == std::vector<std::string>{});
+    }
+}
+
 TEST_CASE("without threads a row is loops", "[row]") {
   auto p = lowered("dim M, N\ninput x : f32[M, N]\ny[i, j] = softmax[j] x[i, j]\n"
                    "output y : f32[M, N]\n",

@@ -137,3 +137,31 @@ TEST_CASE("constant tables reach the device", "[print][device]") {
   auto result = execute_cuda(b, {4}, {Bytes(16)});
   if (!result.empty()) CHECK(numbers_of<float>(result[0]) == std::vector<float>{1, -2.5, 0.125, 7});
 }
+
+TEST_CASE("quotients of what is never negative", "[print][device]") {
+  Built b;
+  ValueId n = b.dim("n", 0, 1 << 20), d = b.dim("d", 1, 1000);
+  BufferId q = b.argument("q", ElemType::i32, n, true), r = b.argument("r", ElemType::i32, n, true);
+  for (Op op : {Op::floordiv, Op::mod}) {
+    Maker m(op == Op::mod ? "rest" : "quotient");
+    TensorId to = m.global("to", ElemType::i32, true);
+    ValueId count = m.scalar("n", Type::i64, 1 << 20);
+    VarId i = m.var("i", Type::i64, 0, 1 << 20), divisor = m.var("d", Type::i64, 1, 1000);
+    m.kernel.scalars.push_back({divisor});
+    ValueId at = m.v().variable(i);
+    ValueId value = m.v().binary(op, at, m.v().variable(divisor));
+    m.kernel.body = {loop(i, m.number(0), count, m.number(1), {store(to, at, value)})};
+    b.launch(std::move(m.kernel), {op == Op::mod ? r : q}, {n, d}, b.host().integer(1, Type::i64));
+  }
+  std::string cuda = source_of(b, "cuda", options("sm_90a"));
+  CHECK(cuda.find("tg_unsigned_div_i64(i, d)") != std::string::npos);
+  CHECK(cuda.find("tg_unsigned_mod_i64(i, d)") != std::string::npos);
+  std::vector<Bytes> fields{Bytes(400), Bytes(400)};
+  auto host = execute_c(b, {100, 7}, fields), device = execute_cuda(b, {100, 7}, fields);
+  if (!device.empty()) CHECK(device == host);
+  auto quotients = numbers_of<int32_t>(host[0]), rests = numbers_of<int32_t>(host[1]);
+  for (int32_t i = 0; i < 100; ++i) {
+    CHECK(quotients[static_cast<size_t>(i)] == i / 7);
+    CHECK(rests[static_cast<size_t>(i)] == i % 7);
+  }
+}

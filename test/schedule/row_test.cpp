@@ -222,6 +222,27 @@ TEST_CASE("row variants: what a launcher can tell, the general one last", "[row]
       if (v.fields.chunks) CHECK(v.fields.threads * v.fields.vector * v.fields.chunks >= n);
     }
   }
+  SECTION("declared lengths need no test, and lengths nobody declared no variant") {
+    auto s = as_written("dim M, N in 300..1000 step 8\ninput x : bf16[M, N]\n"
+                        "s[i] = sum[j] x[i, j]\noutput s : f32[M]\n");
+    REQUIRE(s.kernel().variants.size() == 2);
+    const auto &some = s.kernel().variants[0], &all = s.kernel().variants[1];
+    REQUIRE(some.when.size() == 1);
+    CHECK(some.when[0].kind == tang::plan::Fact::Kind::at_most);
+    CHECK(some.when[0].value == 512);
+    CHECK(all.when.empty());
+    CHECK(all.fields.threads * all.fields.vector * all.fields.chunks == 1024);
+  }
+  SECTION("no variant holds more than twice what the one before holds") {
+    int64_t before = 0;
+    for (const auto& v : variants) {
+      if (v.fields.vector == 1 || v.fields.chunks == 0) continue;
+      int64_t holds = int64_t{v.fields.threads} * v.fields.vector * v.fields.chunks;
+      if (before) CHECK(holds == 2 * before);
+      before = holds;
+    }
+    CHECK(before == 32768);
+  }
   SECTION("vectors of 16 bytes") {
     auto width = [](const std::string& type) {
       return as_written("dim M\ninput x : " + type +

@@ -100,6 +100,7 @@ const Dialect c_dialect = {
     .storages = storages,
     .ops = {},
     .fast_ops = {},
+    .natural_ops = {},
     .packed_stores = true,
     .widest_move = 1 << 20,
     .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address},

@@ -73,6 +73,11 @@ constexpr OpOverride ops[] = {
     {Op::max, {{"tg_nan_max_$t($0, $1)"}, {"tg_max_$t($0, $1)"}, {}}},
     {Op::min, {{"tg_nan_min_$t($0, $1)"}, {"tg_min_$t($0, $1)"}, {}}},
 };
+// A third of the instructions of a signed division.
+constexpr OpOverride natural_ops[] = {
+    {Op::floordiv, {{}, {"tg_unsigned_div_$t($0, $1)"}, {}}},
+    {Op::mod, {{}, {"tg_unsigned_mod_$t($0, $1)"}, {}}},
+};
 constexpr OpOverride fast_ops[] = {
     {Op::exp, {{"tg_fast_exp_$t($0)"}, {}, {}}},
     {Op::log, {{"tg_fast_log_$t($0)"}, {}, {}}},
@@ -171,6 +176,7 @@ const Dialect cuda_dialect = {
     .storages = storages,
     .ops = ops,
     .fast_ops = fast_ops,
+    .natural_ops = natural_ops,
     .packed_stores = false,
     .widest_move = 16,
     .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address},

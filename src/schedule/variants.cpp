@@ -1,0 +1,53 @@
+// Variants and the facts about an extent under which a launcher may take them.
+#include "base/checked.h"
+#include "graph/polynomial.h"
+#include "graph/prover.h"
+#include "schedule/shapes.h"
+#include <numeric>
+
+namespace tang::schedule {
+
+using graph::ExprId;
+using graph::Graph;
+using graph::Op;
+
+namespace {
+
+/// A number that divides every value of an integer term: from its coefficients and the dims' steps.
+int64_t known_divisor(const Graph& graph, ExprId term) {
+  auto p = graph::polynomial_of(graph.exprs, term);
+  if (!p) return 1;
+  int64_t divisor = 0;
+  for (const auto& [atoms, coefficient] : p->terms()) {
+    int64_t factor = coefficient;
+    for (ExprId atom : atoms) {
+      const graph::Expr& e = graph.exprs[atom];
+      int64_t step = e.op == Op::dim ? graph[graph::DimId(e.ref)].step : 1;
+      factor = checked_mul(factor, step).value_or(factor);
+    }
+    divisor = std::gcd(divisor, factor);
+  }
+  return divisor == 0 ? 0 : std::abs(divisor);
+}
+
+} // namespace
+
+bool add_variant(const Graph& graph, plan::KernelPlan& kernel, const plan::Fields& fields,
+                 const Lengths& lengths) {
+  plan::Variant variant;
+  variant.fields = fields;
+  int64_t divisor = known_divisor(graph, lengths.extent);
+  graph::IntRange range = graph::Prover(graph).range(lengths.extent);
+  if (divisor % lengths.divisor != 0) {
+    if (graph.exprs.as_integer(lengths.extent)) return true;
+    variant.when.push_back({plan::Fact::Kind::divisible, lengths.extent, lengths.divisor});
+  }
+  if (lengths.most && range.hi > *lengths.most) {
+    if (range.lo > *lengths.most) return true;
+    variant.when.push_back({plan::Fact::Kind::at_most, lengths.extent, *lengths.most});
+  }
+  kernel.variants.push_back(std::move(variant));
+  return !kernel.variants.back().when.empty();
+}
+
+} // namespace tang::schedule
