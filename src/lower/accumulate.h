@@ -30,6 +30,8 @@ public:
   Terms::State state();
   const std::vector<kernel::TensorId>& fields() const { return fields_; }
   const std::vector<Type>& types() const { return types_; }
+  bool commutes() const { return monoid().commutative; }
+  Builder& builder() { return terms_.builder(); }
 
 private:
   const graph::Monoid& monoid() const;

@@ -1,9 +1,11 @@
 // Nodes over common rows: a warp or a block per row, or a loop over rows where there are no
-// threads. Element (chunk c, lane e) of a thread is j = (c*threads + thread)*vector + e. With
-// `chunks` set, what is read along the row is loaded once into registers; otherwise every step
-// reads it again.
+// threads. Element (chunk c, lane e) of a thread is j = (c*threads + thread)*vector + e, or j =
+// (thread*chunks + c)*vector + e where a reduction keeps its order. With `chunks` set, what is read
+// along the row is loaded once into registers; otherwise every step reads it again.
 #include "base/check.h"
 #include "lower/emit.h"
+#include "lower/row_reads.h"
+#include "lower/threads.h"
 #include "lower/vectors.h"
 #include <algorithm>
 
@@ -22,29 +24,33 @@ class RowEmitter {
 public:
   explicit RowEmitter(const Emission& e)
       : e_(e), g_(e.graph), b_(e.graph, e.name), terms_(b_, compute_type(e.graph, e.nodes)),
-        f_(e.fields), serial_(!e.machine.hardware_grid) {
+        f_(e.fields), serial_(!e.machine.hardware_grid), group_{e.graph, {}, {}, {}} {
     for (const auto& [step, last] : e.steps) b_.declare_step(step, last);
     for (const graph::Node* node : e.nodes)
-      members_.push_back(&std::get<Comprehension>(node->definition));
-    const Comprehension* reduction = *std::find_if(
-        members_.begin(), members_.end(), [](const auto* c) { return c->reduction.has_value(); });
-    rows_ = reduction->points;
-    inner_ = reduction->reduction->axes[0];
+      group_.nodes.push_back(&std::get<Comprehension>(node->definition));
+    for (const Comprehension* c : group_.nodes)
+      ordered_ |= c->reduction && !g_[c->reduction->monoid].commutative;
+    const Comprehension* reduction =
+        *std::find_if(group_.nodes.begin(), group_.nodes.end(),
+                      [](const auto* c) { return c->reduction.has_value(); });
+    group_.rows = reduction->points;
+    group_.inner = reduction->reduction->axes[0];
+    group_.inner.lo = group_.inner.hi = {}; // each reduction has bounds of its own
     // Reductions and element maps number the inner axis alike: it follows the rows.
-    TANG_CHECK(inner_.index.value == rows_.size(),
+    TANG_CHECK(group_.inner.index.value == group_.rows.size(),
                "inner axis of `{}` is not numbered after its rows", e.name);
   }
 
   Built run() {
     auto& v = b_.values();
-    extent_ = b_.extent(inner_.extent);
+    extent_ = b_.extent(group_.inner.extent);
     if (serial_) {
-      for (size_t i = rows_.size(); i-- > 0;) {
-        VarId id = v.add_var({rows_[i].name, Type::index, 0, {}});
-        b_.kernel().blocks.push_back({id, b_.extent(rows_[i].extent)});
+      for (size_t i = group_.rows.size(); i-- > 0;) {
+        VarId id = v.add_var({group_.rows[i].name, Type::index, 0, {}});
+        b_.kernel().blocks.push_back({id, b_.extent(group_.rows[i].extent)});
       }
-      for (size_t i = 0; i < rows_.size(); ++i)
-        points_.push_back(v.variable(b_.kernel().blocks[rows_.size() - 1 - i].coordinate));
+      for (size_t i = 0; i < group_.rows.size(); ++i)
+        points_.push_back(v.variable(b_.kernel().blocks[group_.rows.size() - 1 - i].coordinate));
       thread_ = v.integer(0);
       in_row();
       return b_.finish();
@@ -53,7 +59,7 @@ public:
     b_.kernel().threads.push_back({thread, f_.threads});
     thread_ = v.variable(thread);
     ValueId total = v.integer(1);
-    for (const Axis& axis : rows_) total = v.mul(total, b_.extent(axis.extent));
+    for (const Axis& axis : group_.rows) total = v.mul(total, b_.extent(axis.extent));
     VarId block = v.add_var({"block", Type::index, 0, {}});
     b_.kernel().blocks.push_back({block, v.ceildiv(total, f_.rows)});
     ValueId row = v.variable(block);
@@ -66,14 +72,15 @@ public:
     TANG_CHECK(f_.rows == 1 || f_.threads == 32, "rows of `{}` share a block and a barrier",
                e_.name);
     b_.when(f_.rows > 1 ? v.less(row, total) : ValueId{}, [&] {
-      points_.resize(rows_.size());
-      for (size_t i = rows_.size(); i-- > 0;) {
+      points_.resize(group_.rows.size());
+      for (size_t i = group_.rows.size(); i-- > 0;) {
         if (i == 0) {
           points_[i] = row;
           break;
         }
-        ValueId extent = b_.let_positive(rows_[i].name + "_extent", b_.extent(rows_[i].extent));
-        points_[i] = b_.let(rows_[i].name, v.binary(Op::mod, row, extent));
+        ValueId extent =
+            b_.let_positive(group_.rows[i].name + "_extent", b_.extent(group_.rows[i].extent));
+        points_[i] = b_.let(group_.rows[i].name, v.binary(Op::mod, row, extent));
         row = v.binary(Op::floordiv, row, extent);
       }
       in_row();
@@ -82,9 +89,21 @@ public:
   }
 
 private:
+  /// One of the vectors that a thread visits.
+  struct Vector {
+    ValueId chunk;
+    ValueId place; ///< where it would begin if the row were long enough
+    ValueId own;   ///< whether it is, so that the vector is this thread's own; empty = always
+    ValueId first; ///< its first element, in the row
+  };
+  /// The part of a row that is asked for; empty = to the row's own end.
+  struct Stretch {
+    ValueId lo, hi;
+  };
+
   void in_row() {
-    for (size_t i = 0; i < rows_.size(); ++i) terms_.bind(rows_[i], points_[i]);
-    terms_.multiply_by_reciprocals(inner_.index);
+    for (size_t i = 0; i < group_.rows.size(); ++i) terms_.bind(group_.rows[i], points_[i]);
+    terms_.multiply_by_reciprocals(group_.inner.index);
     auto outer = terms_.exchange_override([&](ExprId id) { return held(id); });
     auto operands = terms_.exchange_operands([&](ExprId id) -> std::optional<ValueId> {
       auto at = kept_.find(id);
@@ -92,11 +111,11 @@ private:
                                : std::optional(b_.element(at->second, {chunk_, lane_}));
     });
     if (f_.chunks) load_row();
-    for (size_t n = 0; n < members_.size(); ++n) {
-      const Comprehension& c = *members_[n];
+    for (size_t n = 0; n < group_.nodes.size(); ++n) {
+      const Comprehension& c = *group_.nodes[n];
       if (c.reduction)
         reduce(c, kept_terms(n));
-      else if (c.points.size() > rows_.size())
+      else if (c.points.size() > group_.rows.size())
         map_elements(c, kept_terms(n));
       else
         row_results(c);
@@ -125,13 +144,13 @@ private:
   /// registers, so that an exponential of a row is taken once.
   std::vector<ExprId> kept_terms(size_t member) {
     constexpr size_t most = 3;
-    if (!f_.chunks || member + 1 == members_.size()) return {};
+    if (!f_.chunks || member + 1 == group_.nodes.size()) return {};
     std::unordered_set<ExprId> later;
-    for (size_t n = member + 1; n < members_.size(); ++n) {
-      auto all = graph::roots(*members_[n]);
+    for (size_t n = member + 1; n < group_.nodes.size(); ++n) {
+      auto all = graph::roots(*group_.nodes[n]);
       for (ExprId id : graph::reachable(g_.exprs, all)) later.insert(id);
     }
-    const Comprehension& c = *members_[member];
+    const Comprehension& c = *group_.nodes[member];
     std::vector<ExprId> stack, found;
     auto roots = graph::roots(c);
     if (c.reduction)
@@ -143,7 +162,7 @@ private:
       ExprId id = stack.back();
       stack.pop_back();
       const Expr& e = g_.exprs[id];
-      bool moves = std::binary_search(e.free.begin(), e.free.end(), inner_.index);
+      bool moves = std::binary_search(e.free.begin(), e.free.end(), group_.inner.index);
       if (!moves || e.op == Op::read || e.op == Op::index || kept_.contains(id)) continue;
       if (e.scalar == graph::Scalar::real && e.op != Op::to_real && later.contains(id) &&
           in_registers(id)) {
@@ -164,7 +183,7 @@ private:
     for (ExprId id : graph::reachable(g_.exprs, {&root, 1})) {
       const Expr& e = g_.exprs[id];
       if (e.has_state) return false;
-      if (e.op != Op::read || e.guarded || loaded_.contains(id)) continue;
+      if (e.op != Op::read || e.guarded || loaded_.contains(id) || late_.contains(id)) continue;
       if (!row_values_.contains(TensorId(e.ref)) && !elements_.contains(TensorId(e.ref)))
         return false;
     }
@@ -187,40 +206,6 @@ private:
   bool is_internal(TensorId id) const {
     return std::find(e_.internal.begin(), e_.internal.end(), id) != e_.internal.end();
   }
-  bool defined_here(TensorId id) const {
-    return std::any_of(members_.begin(), members_.end(), [&](const Comprehension* c) {
-      return std::any_of(c->results.begin(), c->results.end(),
-                         [&](const graph::Result& r) { return r.tensor == id; });
-    });
-  }
-
-  /// Reads along the row that are in range for every element, whatever filters say.
-  std::vector<ExprId> row_reads(std::span<const Comprehension* const> members) {
-    std::vector<ExprId> all, found;
-    for (const Comprehension* c : members) {
-      auto roots = graph::roots(*c);
-      all.insert(all.end(), roots.begin(), roots.end());
-    }
-    for (ExprId id : graph::reachable(g_.exprs, all)) {
-      const Expr& e = g_.exprs[id];
-      if (e.op != Op::read || e.guarded || e.operands.empty() || defined_here(TensorId(e.ref)))
-        continue;
-      const graph::Tensor& t = g_[TensorId(e.ref)];
-      if (t.shape.empty() || t.shape.back() != inner_.extent ||
-          !moves_as_vector(g_, e, inner_, f_.vector))
-        continue;
-      bool inside = true;
-      for (size_t i = 0; inside && i + 1 < t.shape.size(); ++i) {
-        auto place = graph::polynomial_of(g_.exprs, e.operands[i]);
-        inside = !g_.exprs[e.operands[i]].has_read && place &&
-                 terms_.prover().nonnegative(*place) &&
-                 terms_.prover().less(e.operands[i], t.shape[i]);
-      }
-      if (inside) found.push_back(id);
-    }
-    order_by_appearance(g_.exprs, all, found);
-    return found;
-  }
 
   kernel::Ref row_ref(const Expr& read, ValueId first) {
     auto [memory, dropped] = terms_.memory_of(read);
@@ -231,50 +216,67 @@ private:
     return src;
   }
 
+  /// Neighbouring threads take neighbouring vectors; where the order of a reduction matters, a
+  /// thread's own vectors are neighbours.
   ValueId first_of(ValueId chunk) {
     auto& v = b_.values();
-    return v.mul(v.add(v.mul(chunk, v.integer(f_.threads)), thread_), v.integer(f_.vector));
+    ValueId number = ordered_ ? v.add(v.mul(thread_, v.integer(f_.chunks)), chunk)
+                              : v.add(v.mul(chunk, v.integer(f_.threads)), thread_);
+    return v.mul(number, v.integer(f_.vector));
   }
 
-  /// Whether the row's element must be at hand from the start: the first member or several read it.
-  /// What one later member reads alone (a weight) is loaded there and holds no register before.
-  bool is_early(ExprId read) const {
-    size_t users = 0;
-    for (size_t n = 0; n < members_.size(); ++n) {
-      auto all = graph::roots(*members_[n]);
-      auto terms = graph::reachable(g_.exprs, all);
-      if (!std::binary_search(terms.begin(), terms.end(), read)) continue;
-      if (n == 0) return true;
-      ++users;
-    }
-    return users > 1;
+  Stretch stretch_of(const Axis& axis) {
+    auto& v = b_.values();
+    auto bound = [&](Op op, ValueId end, ExprId id) {
+      return v.binary(op, end, v.convert(Type::index, terms_.lower(id)));
+    };
+    Stretch stretch;
+    if (axis.lo) stretch.lo = b_.let("lo", bound(Op::max, v.integer(0), axis.lo));
+    if (axis.hi) stretch.hi = b_.let("hi", bound(Op::min, extent_, axis.hi));
+    return stretch;
   }
 
   void load_row() {
     auto& v = b_.values();
-    auto reads = row_reads(members_);
-    std::erase_if(reads, [&](ExprId id) { return !is_early(id); });
+    auto reads = reads_along(group_, group_.nodes, terms_.prover(), f_.vector);
+    std::erase_if(reads, [&](ExprId id) { return !needed_early(group_, id); });
     for (ExprId id : reads) {
       const graph::Tensor& t = g_[TensorId(g_.exprs[id].ref)];
       loaded_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.chunks, f_.vector});
     }
     if (reads.empty()) return;
+    std::vector<Stretch> stretches;
+    for (ExprId id : reads) stretches.push_back(stretch_of(needed_in(group_, id)));
     over_chunks([&](const Vector& at) {
-      for (ExprId id : reads) {
-        const Expr& read = g_.exprs[id];
-        copy_vector(b_, {loaded_[id], {at.chunk, v.integer(0)}}, row_ref(read, at.first),
-                    g_[TensorId(read.ref)].type, f_.vector, e_.machine.vector_bytes);
+      for (size_t n = 0; n < reads.size(); ++n) {
+        const Expr& read = g_.exprs[reads[n]];
+        terms_.scope([&] {
+          copy_vector(b_, {loaded_[reads[n]], {at.chunk, v.integer(0)}},
+                      row_ref(read, nearest(at.first, stretches[n])), g_[TensorId(read.ref)].type,
+                      f_.vector, e_.machine.vector_bytes);
+        });
       }
     });
   }
 
-  /// One of the vectors that a thread visits.
-  struct Vector {
-    ValueId chunk;
-    ValueId place; ///< where it would begin if the row were long enough
-    ValueId own;   ///< whether it is, so that the vector is this thread's own; empty = always
-    ValueId first; ///< its first element, in the row
-  };
+  /// The vector that is nearest to the one at `first` among those that a stretch touches (among
+  /// all, where it is empty). What lies outside costs no memory then: it is loaded already.
+  ValueId nearest(ValueId first, const Stretch& stretch) {
+    auto& v = b_.values();
+    ValueId width = v.integer(f_.vector);
+    auto vector_of = [&](ValueId element) {
+      return v.mul(v.binary(Op::floordiv, element, width), width);
+    };
+    if (stretch.hi) {
+      ValueId last = v.binary(Op::max, v.integer(0), v.sub(stretch.hi, v.integer(1)));
+      first = v.binary(Op::min, first, vector_of(last));
+    }
+    if (stretch.lo) {
+      ValueId last = v.sub(extent_, width);
+      first = v.binary(Op::max, first, v.binary(Op::min, vector_of(stretch.lo), last));
+    }
+    return stretch.lo || stretch.hi ? b_.let("near", first) : first;
+  }
 
   /// Visits this thread's vectors of a row that is held in registers. Past the end of the row a
   /// thread visits the last vector once more and what it computes is dropped: without branches, all
@@ -288,41 +290,73 @@ private:
           own = {};
         else
           first = v.binary(Op::min, place, v.sub(extent_, v.integer(f_.vector)));
-        first = b_.let(inner_.name + "0", first);
-        terms_.scope([&] { inside({c, place, own, first}); });
+        first = b_.let(group_.inner.name + "0", first);
+        inside({c, place, own, first});
       });
     });
   }
 
-  /// Visits this thread's vectors; what only `members` read along the row is loaded for each.
-  void over_vectors(std::span<const Comprehension* const> members, LoopKind kind,
-                    const std::function<void(const Vector&)>& inside) {
+  /// What only `members` read along the row, at one vector.
+  void load_late(std::span<const Comprehension* const> members, ValueId first) {
+    late_.clear();
+    for (ExprId id : reads_along(group_, members, terms_.prover(), f_.vector)) {
+      if (loaded_.contains(id)) continue;
+      const graph::Tensor& t = g_[TensorId(g_.exprs[id].ref)];
+      late_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.vector});
+      copy_vector(b_, {late_[id], {b_.values().integer(0)}}, row_ref(g_.exprs[id], first), t.type,
+                  f_.vector, e_.machine.vector_bytes);
+    }
+  }
+
+  /// The beginning of the round in which all threads together reach an element.
+  ValueId round_of(ValueId element) {
     auto& v = b_.values();
-    auto load_late = [&](ValueId first) {
-      for (ExprId id : row_reads(members)) {
-        if (loaded_.contains(id)) continue;
-        const graph::Tensor& t = g_[TensorId(g_.exprs[id].ref)];
-        late_[id] = b_.registers(t.name + "_v", register_type(t.type), {f_.vector});
-        copy_vector(b_, {late_[id], {v.integer(0)}}, row_ref(g_.exprs[id], first), t.type,
-                    f_.vector, e_.machine.vector_bytes);
-      }
-    };
-    if (f_.chunks) {
-      over_chunks([&](const Vector& at) {
-        load_late(at.first);
+    ValueId step = v.integer(int64_t{f_.threads} * f_.vector);
+    return v.mul(v.binary(Op::floordiv, element, step), step);
+  }
+
+  /// Visits this thread's vectors; what only `members` read along the row is loaded for each.
+  void over_vectors(std::span<const Comprehension* const> members, const Stretch& stretch,
+                    LoopKind kind, const std::function<void(const Vector&)>& inside) {
+    auto& v = b_.values();
+    auto visit = [&](const Vector& at) {
+      terms_.scope([&] {
+        if (f_.vector > 1) load_late(members, at.first);
         inside(at);
       });
-      late_.clear();
-      return;
+    };
+    if (f_.chunks) {
+      over_chunks(visit);
+    } else if (!serial_ && kind == LoopKind::serial && (stretch.lo || ordered_)) {
+      over_rounds(stretch, visit);
+    } else {
+      ValueId begin = stretch.lo ? stretch.lo : v.mul(thread_, v.integer(f_.vector));
+      b_.loop(group_.inner.name, begin, stretch.hi ? stretch.hi : extent_, round_length(), kind,
+              [&](ValueId first) {
+                visit({v.integer(0), first, {}, first});
+              });
     }
-    ValueId begin = v.mul(thread_, v.integer(f_.vector)),
-            step = v.integer(int64_t{f_.threads} * f_.vector);
-    b_.loop(inner_.name, begin, extent_, step, kind, [&](ValueId first) {
-      terms_.scope([&] {
-        if (f_.vector > 1) load_late(first);
-        inside({v.integer(0), first, {}, first});
-        late_.clear();
-      });
+    late_.clear();
+  }
+
+  /// How many elements all threads visit together.
+  ValueId round_length() { return b_.values().integer(int64_t{f_.threads} * f_.vector); }
+
+  /// Rounds that all threads begin together, whether their vectors are in the row or not.
+  void over_rounds(const Stretch& stretch, const std::function<void(const Vector&)>& inside) {
+    auto& v = b_.values();
+    ValueId begin = v.integer(0);
+    if (stretch.lo)
+      begin = v.mul(v.binary(Op::floordiv, stretch.lo, round_length()), round_length());
+    auto round = [&](ValueId at) {
+      ValueId place = v.add(at, v.mul(thread_, v.integer(f_.vector)));
+      ValueId last = v.sub(extent_, v.integer(f_.vector));
+      ValueId first = b_.let(group_.inner.name + "0", v.binary(Op::min, place, last));
+      inside({v.integer(0), place, v.less(place, extent_), first});
+    };
+    b_.when(v.less(v.integer(0), extent_), [&] {
+      b_.loop(group_.inner.name, begin, stretch.hi ? stretch.hi : extent_, round_length(),
+              LoopKind::serial, round);
     });
   }
 
@@ -332,7 +366,7 @@ private:
     b_.loop("e", f_.vector, LoopKind::unrolled, [&](ValueId lane) {
       terms_.scope([&] {
         chunk_ = at.chunk, lane_ = lane;
-        terms_.bind(inner_, v.add(at.first, lane));
+        terms_.bind(group_.inner, v.add(at.first, lane));
         inside();
       });
     });
@@ -346,54 +380,62 @@ private:
     std::vector<ExprId> body(r.body.begin(), r.body.end());
     terms_.hoist(body, r.filter);
     allocate_kept(kept);
+    Stretch stretch = stretch_of(r.axes[0]);
+    auto vector = [&](const Vector& at) {
+      // An end of its own keeps a stretch inside the row.
+      acc.only_where(stretch.hi ? ValueId{} : at.own, [&] {
+        over_elements(at,
+                      [&] { element(acc, r, kept, stretch, b_.values().add(at.place, lane_)); });
+      });
+    };
     const Comprehension* self[] = {&c};
-    over_vectors(self, LoopKind::serial, [&](const Vector& at) {
-      acc.only_where(at.own, [&] {
-        over_elements(at, [&] {
-          keep(kept);
-          acc.combine(r.body, r.field_axes, r.filter);
+    if (serial_ || f_.chunks || acc.commutes()) {
+      over_vectors(self, stretch, LoopKind::serial, vector);
+      if (!serial_) across_threads(acc, thread_, f_.threads);
+    } else {
+      // Threads take turns along the row: what they hold is combined once each round.
+      Accumulator all(terms_, r.monoid, g_[c.results[0].tensor].name + "_all", types);
+      all.init();
+      over_vectors(self, stretch, LoopKind::serial, [&](const Vector& at) {
+        acc.init();
+        vector(at);
+        if (f_.threads > 32) b_.emit({kernel::Barrier{}});
+        across_threads(acc, thread_, f_.threads);
+        all.merge([&](Op, uint32_t field, const std::vector<ValueId>& places) {
+          return acc.value(field, places);
         });
       });
-    });
-    if (!serial_) across_threads(acc, types);
+      for (uint32_t f = 0; f < types.size(); ++f) b_.store({acc.fields()[f], {}}, all.value(f, {}));
+    }
     auto outer = terms_.exchange_state(acc.state());
     row_results(c);
     terms_.exchange_state(std::move(outer));
   }
 
-  /// Every thread of the row gets the combination of all its threads' states: a butterfly inside
-  /// each warp, then warps through shared memory in warp order.
-  void across_threads(Accumulator& acc, const std::vector<Type>& types) {
+  /// One element of a reduction, at `place` if that is in the row: outside its stretch it takes no
+  /// part.
+  void element(Accumulator& acc, const graph::Reduction& r, const std::vector<ExprId>& kept,
+               const Stretch& stretch, ValueId place) {
     auto& v = b_.values();
-    size_t fields = types.size();
-    for (int mask = 16; mask > 0; mask /= 2) {
-      std::vector<ValueId> other(fields);
-      for (size_t f = 0; f < fields; ++f) {
-        ValueId mine = b_.let("s", acc.value(static_cast<uint32_t>(f), {}));
-        VarId var = v.add_var({"o", types[f], {}, {}});
-        b_.emit({kernel::Shfl{var, mine, mask}});
-        other[f] = v.variable(var);
-      }
-      acc.merge([&](Op, uint32_t field, const std::vector<ValueId>&) { return other[field]; });
-    }
-    int warps = f_.threads / 32;
-    if (warps <= 1) return;
-    std::vector<kernel::TensorId> parts(fields);
-    ValueId lane = v.binary(Op::mod, thread_, v.integer(32)),
-            warp = v.binary(Op::floordiv, thread_, v.integer(32));
-    for (size_t f = 0; f < fields; ++f)
-      parts[f] = b_.shared("part", element_type(types[f]), {warps});
-    b_.when(v.binary(Op::eq, lane, v.integer(0)), [&] {
-      for (size_t f = 0; f < fields; ++f)
-        b_.store({parts[f], {warp}}, acc.value(static_cast<uint32_t>(f), {}));
-    });
-    b_.emit({kernel::Barrier{}});
-    acc.init();
-    b_.loop("w", warps, LoopKind::unrolled, [&](ValueId w) {
-      std::vector<ValueId> other(fields);
-      for (size_t f = 0; f < fields; ++f) other[f] = b_.load("o", types[f], {parts[f], {w}});
-      acc.merge([&](Op, uint32_t field, const std::vector<ValueId>&) { return other[field]; });
-    });
+    auto combine = [&] { acc.combine(r.body, r.field_axes, r.filter); };
+    auto combine_inside = [&] {
+      terms_.scope([&] {
+        terms_.bind(r.axes[0], place);
+        combine();
+      });
+    };
+    if (serial_) return combine_inside();
+    ValueId inside;
+    if (stretch.lo) inside = v.binary(Op::le, stretch.lo, place);
+    if (stretch.hi) inside = v.both(inside, v.less(place, stretch.hi));
+    // What is kept reads registers only, and others may use it at every element.
+    keep(kept);
+    std::vector<ExprId> terms(r.body.begin(), r.body.end());
+    if (r.filter) terms.push_back(r.filter);
+    bool free =
+        std::all_of(terms.begin(), terms.end(), [&](ExprId id) { return in_registers(id); });
+    if (!inside || free) return acc.only_where(inside, combine);
+    b_.when(inside, combine_inside);
   }
 
   /// Values per row: every thread knows them, the first one stores them.
@@ -430,7 +472,7 @@ private:
     const Comprehension* self[] = {&c};
     auto places = points_;
     places.push_back({});
-    over_vectors(self, LoopKind::vector, [&](const Vector& at) {
+    over_vectors(self, {}, LoopKind::vector, [&](const Vector& at) {
       over_elements(at, [&] {
         keep(kept);
         for (size_t i = 0; i < out.size(); ++i) {
@@ -466,7 +508,7 @@ private:
   }
 
   bool needed_later(TensorId id) const {
-    return std::any_of(members_.begin(), members_.end(), [&](const Comprehension* c) {
+    return std::any_of(group_.nodes.begin(), group_.nodes.end(), [&](const Comprehension* c) {
       auto all = graph::roots(*c);
       for (ExprId e : graph::reachable(g_.exprs, all))
         if (g_.exprs[e].op == Op::read && TensorId(g_.exprs[e].ref) == id) return true;
@@ -479,10 +521,8 @@ private:
   Builder b_;
   Terms terms_;
   const plan::Fields& f_;
-  bool serial_;
-  std::vector<const Comprehension*> members_;
-  std::vector<Axis> rows_;
-  Axis inner_;
+  bool serial_, ordered_ = false;
+  RowMembers group_;
   ValueId extent_, thread_, chunk_, lane_;
   std::vector<ValueId> points_;
   std::unordered_map<ExprId, kernel::TensorId> loaded_, late_; ///< whole row; one vector

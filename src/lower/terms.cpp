@@ -85,7 +85,7 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path, bool states) {
   std::vector<ExprId> all(roots.begin(), roots.end());
   if (path) all.push_back(path);
   auto order = reachable_here(store, all);
-  std::unordered_set<ExprId> ready;
+  std::unordered_set<ExprId> ready, held; // held: from registers alone, whatever path needs it
   for (ExprId id : order) {
     const Expr& e = store[id];
     bool known = std::all_of(e.free.begin(), e.free.end(),
@@ -94,8 +94,13 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path, bool states) {
         !states && (e.op == Op::acc || e.op == Op::lhs || e.op == Op::rhs || e.op == Op::fold);
     bool operands = std::all_of(e.operands.begin(), e.operands.end(),
                                 [&](ExprId o) { return ready.contains(o); });
-    if (!known || state || !operands || (e.has_read && !needs.always(id))) continue;
-    if (e.op == Op::read && !e.guarded && !builder_.is_step(graph::TensorId(e.ref))) {
+    if (!known || state || !operands) continue;
+    bool registers = e.op == Op::read ? override_ && override_(id)
+                                      : std::all_of(e.operands.begin(), e.operands.end(),
+                                                    [&](ExprId o) { return held.contains(o); });
+    if (registers) held.insert(id);
+    if (!registers && e.has_read && !needs.always(id)) continue;
+    if (e.op == Op::read && !registers && !e.guarded && !builder_.is_step(graph::TensorId(e.ref))) {
       // What held only inside the loop does not prove the read out here.
       const graph::Tensor& t = builder_.graph()[graph::TensorId(e.ref)];
       bool inside = true;

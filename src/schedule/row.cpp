@@ -33,8 +33,7 @@ std::optional<Member> member(const Graph& graph, const Comprehension& c,
     bool scalar =
         std::all_of(m.fields.begin(), m.fields.end(), [](const auto& f) { return f.axes.empty(); });
     const auto& axes = c.reduction->axes;
-    if (m.form != graph::Monoid::Form::expressions || !m.commutative || !scalar ||
-        axes.size() != 1 || axes[0].lo || axes[0].hi)
+    if (m.form != graph::Monoid::Form::expressions || !scalar || axes.size() != 1)
       return std::nullopt;
     return Member{Role::reduction, c.points.size(), axes[0].extent};
   }

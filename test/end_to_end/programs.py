@@ -189,6 +189,44 @@ output y : f32[M, N]
 """, calls({"scale": "tiny"}, M=3, N=(2, 17, 128)) + calls({"scale": "huge"}, M=3, N=(2, 17, 128))
     + calls(M=(0, 1, 5), N=SIZES))
 
+program("bounded_rows", """
+dim M, N, W in 1..64
+input x : f32[M, N]
+input w : f32[N]
+input z : f32[N, N]
+p[i, j] = softmax[j where j <= i] x[i, j]
+q[i, j] = softmax[j where j <= i and j > i - W] x[i, j]
+a[i] = argmax[j where j >= i] x[i, j]
+m[i] = max[j where 2 * j < i] x[i, j] * w[j]
+s[i: M] = sum[j where j - N >= i - M] x[i, j]
+r[i] = sum[j where j <= i] z[i, i - j] * z[j, i]
+g[i] = sum[j where j <= i] z[i, i - j] * x[0, j] else 0
+output p : f32[M, N]
+output q : f32[M, N]
+output a : i32[M]
+output m : f32[M]
+output s : f32[M]
+output r : f32[N]
+output g : f32[N]
+""", calls(M=FEW, N=SIZES, W=(1, 5)) + calls(M=300, N=(8, 264), W=64) + calls({"x": "special"}, M=17, N=17, W=3))
+
+program("ordered_rows", """
+monoid first(v = 0, k = 0) (a, b) -> (where(a.k > 0, a.v, b.v), max(a.k, b.k))
+dim M, N
+input x : f32[M, N]
+input d : f32[M, N]
+(n[i], mean[i], m2[i]) = welford[j](1, x[i, j], 0)
+y[i, j] = (x[i, j] - mean[i]) * rsqrt(m2[i] / max(n[i], 1) + 1e-5)
+(f[i], k[i]) = first[j where x[i, j] > 0](x[i, j], 1)
+(g[i], l[i]) = first[j where j >= i](x[i, j], 1)
+(a[i], b[i]) = affine[j](tanh(d[i, j]), x[i, j])
+output y : f32[M, N]
+output f : f32[M]
+output k : f32[M]
+output g : f32[M]
+output b : f32[M]
+""", calls(M=(0, 1, 5), N=SIZES + (128, 1024)) + calls({"x": "ties"}, M=9, N=(2, 17, 300)))
+
 program("integer_rows", """
 dim M, N
 input q : i32[M, N]

@@ -122,11 +122,16 @@ TEST_CASE("rows of any length: every access is proved", "[row]") {
       "y[i, j] = softmax[j] x[i, j]\noutput y : bf16[M, N]\n",
       "y[i, j] = layernorm[j](x[i, j], w[j], w[j], 1e-5)\noutput y : bf16[M, N]\n",
       "a[i] = argmax[j] x[i, j]\noutput a : i32[M]\n",
-      "y[i, j] = x[i, j] + w[j]\noutput y : bf16[M, N]\n"};
+      "y[i, j] = x[i, j] + w[j]\noutput y : bf16[M, N]\n",
+      "y[i, j] = softmax[j where j <= i] x[i, j]\noutput y : bf16[M, N]\n",
+      "y[i, j] = softmax[j where j <= i and j > i - 40] x[i, j]\noutput y : bf16[M, N]\n",
+      "s[i] = sum[j where j <= i] z[i, i - j] * z[i, j]\noutput s : f32[N]\n",
+      "(n[i], m[i], s[i]) = welford[j where j <= i](1, x[i, j], 0)\n"
+      "y[i, j] = (x[i, j] - m[i]) * s[i]\noutput y : bf16[M, N]\n"};
   for (std::string dim : dims)
     for (std::string body : bodies) {
-      auto p = lowered("dim M in 0..100000\n" + dim + "input x : bf16[M, N]\ninput w : bf16[N]\n" +
-                       body);
+      auto p = lowered("dim M in 0..100000\n" + dim +
+                       "input x : bf16[M, N]\ninput w : bf16[N]\ninput z : f32[N, N]\n" + body);
       INFO(dim << body);
       auto ranges = tang::kernel::check_ranges(p.program),
            covered = tang::kernel::check_coverage(p.program);
