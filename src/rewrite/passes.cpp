@@ -22,6 +22,8 @@ constexpr Pass rows[] = {
     {"single_pass_moments",
      "The mean of a row and what is summed around it are one pass over counts, means and moments.",
      1, single_pass_moments},
+    {"share_states", "A reduction that is a part of another's state is read off that state.", 1,
+     share_states},
     {"nest_contractions",
      "A short contraction that one reduction reads once per point is computed inside it.", 1,
      nest_contractions},
