@@ -42,7 +42,9 @@ std::string table(std::string_view type, const std::string& name, int64_t count,
   return text + (count ? "\n};\n" : "0};\n");
 }
 
-double tolerance(const graph::Tensor& tensor) {
+} // namespace
+
+double format_tolerance(const graph::Tensor& tensor) {
   double least = 1e-5;
   switch (tensor.type) {
   case ElemType::f64: least = 1e-12; break;
@@ -53,6 +55,21 @@ double tolerance(const graph::Tensor& tensor) {
   default: break;
   }
   return std::max(least, tensor.budget_rel.value_or(0));
+}
+
+namespace {
+
+/// By how much of the largest value two results differ; a power of two, so that the last bits of a
+/// machine's functions do not show.
+double deviation(const Array& exact, const Array& rounded) {
+  if (exact.scalar != graph::Scalar::real) return 0;
+  double largest = 0, difference = 0;
+  for (int64_t i = 0; i < exact.size(); ++i) {
+    double a = exact.as_real(i), b = rounded.as_real(i);
+    if (!std::isfinite(a) || !std::isfinite(b)) continue;
+    largest = std::max(largest, std::abs(a)), difference = std::max(difference, std::abs(a - b));
+  }
+  return difference > 0 ? std::exp2(std::ceil(std::log2(difference / largest))) : 0;
 }
 
 /// One argument of the call: data given, data expected, or both (`over`).
@@ -187,7 +204,7 @@ private:
                                    i, bytes_of(field));
     return text + fmt::format("  wrong += {}(\"{}\", {}, got_{}, {}, {}{});\n", check, name, reader,
                               i, wanted(i), array.size(),
-                              real ? fmt::format(", {}", tolerance(tensor)) : "");
+                              real ? fmt::format(", {}", vectors_.tolerances[field.output]) : "");
   }
 
   const TargetResult& result_;
@@ -232,9 +249,18 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
   as_stored.emulate = std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const auto& t) {
     return t.store_given || t.accumulate.has_value();
   });
-  auto outputs = interpret::evaluate(graph, inputs, vectors.dims, as_stored, sink);
-  if (!outputs) return std::nullopt;
-  for (TensorId id : graph.outputs) vectors.outputs.push_back(std::move(outputs->at(id)));
+  as_stored.unrounded_outputs = true;
+  auto exact = interpret::evaluate(graph, inputs, vectors.dims, as_stored, sink);
+  as_stored.emulate = as_stored.round_operations = true;
+  auto rounded = interpret::evaluate(graph, inputs, vectors.dims, as_stored, sink);
+  if (!exact || !rounded) return std::nullopt;
+  for (TensorId id : graph.outputs) {
+    double open = 4 * deviation(exact->at(id), rounded->at(id));
+    vectors.tolerances.push_back(std::max(format_tolerance(graph[id]), open));
+    auto stored = interpret::stored_as(graph[id].type, std::move(exact->at(id)));
+    TANG_CHECK(stored, "`{}` does not fit its format", graph[id].name);
+    vectors.outputs.push_back(std::move(*stored));
+  }
   return vectors;
 }
 

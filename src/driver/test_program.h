@@ -10,7 +10,13 @@ namespace tang::driver {
 struct TestVectors {
   std::vector<int64_t> dims;
   std::vector<interpret::Array> inputs, outputs;
+  /// By how much of its largest value an output may differ (reals): what its format leaves open,
+  /// and four times what computing in f32 instead of f64 changes for these inputs.
+  std::vector<double> tolerances;
 };
+
+/// What the format and the budget of an output leave open, whatever the inputs.
+double format_tolerance(const graph::Tensor& tensor);
 
 /// Small values of the dims at which the launcher takes the variant of a number; empty where none
 /// was found.

@@ -124,6 +124,23 @@ size_t kernel_count(const TargetResult& result) {
   return symbols.size();
 }
 
+/// The outputs for which these inputs cost more digits than their formats do, each in a line.
+std::string lost_digits(const graph::Graph& graph,
+                        std::span<const std::optional<TestVectors>> vectors) {
+  std::string text;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const graph::Tensor& tensor = graph[graph.outputs[i]];
+    double most = 0;
+    for (const auto& v : vectors)
+      if (v) most = std::max(most, v->tolerances[i]);
+    if (most > format_tolerance(tensor))
+      text += fmt::format("\n  `{}` within {} of its largest value: computed in f32, these inputs "
+                          "leave no more digits",
+                          tensor.name, most);
+  }
+  return text;
+}
+
 /// `vectors` holds one entry a variant, empty where no sizes lead to it.
 void verify_target(Session& session, const Input& input, std::span<const graph::Graph> rewritten,
                    const targets::TargetSpec& spec, const CompileOptions& options,
@@ -136,8 +153,9 @@ void verify_target(Session& session, const Input& input, std::span<const graph::
       return;
   if (session.common.quiet) return;
   std::string variants = vectors.size() == 1 ? "" : fmt::format(" in {} variants", vectors.size());
-  print_text(session, fmt::format("{}: {} kernels{}, all outputs equal the interpreter\n",
-                                  spec.target->name, kernel_count(*result), variants));
+  print_text(session, fmt::format("{}: {} kernels{}, all outputs equal the interpreter{}\n",
+                                  spec.target->name, kernel_count(*result), variants,
+                                  lost_digits(input.graph, vectors)));
 }
 
 } // namespace

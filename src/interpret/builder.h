@@ -183,6 +183,7 @@ private:
   void emit_op(Key key);
   void emit_integer(const Expr& e, Key key, uint32_t d);
   void emit_real(const Expr& e, Key key, uint32_t d);
+  void round_operation(uint32_t d);
   void emit_comparison(const Expr& e, uint32_t unit, uint32_t d);
   void emit_cast(const Expr& e, uint32_t unit, uint32_t d);
   bool emit_select(Key key);

@@ -10,6 +10,7 @@ struct CompileOptions {
   const std::vector<std::vector<int64_t>>* shapes = nullptr; ///< of every tensor, by id
   bool emulate = false;
   bool operand_rule = true;                       ///< with `emulate`
+  bool round_operations = false;                  ///< with `emulate`
   graph::ElemType compute = graph::ElemType::f32; ///< emulated format of bodies and accumulators
   /// Outputs also keep their value before rounding, as tensor `id + graph.tensors.size()`.
   bool keep_unrounded = false;

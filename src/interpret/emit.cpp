@@ -129,7 +129,10 @@ void Builder::emit_op(Key key) {
   uint32_t d = instances_.at(key).reg;
   Scalar from = exprs_[e.operands[0]].scalar;
   switch (e.op) {
-  case Op::to_real: emit(make(Code::to_real, d, operand(e.operands[0], key.unit))); return;
+  case Op::to_real:
+    emit(make(Code::to_real, d, operand(e.operands[0], key.unit)));
+    round_operation(d);
+    return;
   case Op::cast: emit_cast(e, key.unit, d); return;
   case Op::logical_not: emit(make(Code::logical_not, d, operand(e.operands[0], key.unit))); return;
   case Op::eq:
@@ -174,6 +177,15 @@ void Builder::emit_real(const Expr& e, Key key, uint32_t d) {
     i.a = rounded(i.a, at->second.first);
     i.b = rounded(i.b, at->second.second);
   }
+  emit(i);
+  round_operation(d);
+}
+
+/// What a machine keeps of a result.
+void Builder::round_operation(uint32_t d) {
+  if (!options_.emulate || !options_.round_operations || options_.compute == ElemType::f64) return;
+  Instruction i = make(Code::round_real, d, d);
+  i.type = options_.compute;
   emit(i);
 }
 

@@ -26,6 +26,7 @@ public:
         arrays_(graph.tensors.size() * 2), last_use_(graph.tensors.size(), 0) {
     compile_.dims = dims, compile_.shapes = &shapes_;
     compile_.operand_rule = options.operand_rule;
+    compile_.round_operations = options.round_operations;
     compile_.emulate = options.emulate, compile_.keep_unrounded = options.unrounded_outputs;
   }
 

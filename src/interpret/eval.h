@@ -17,6 +17,8 @@ struct EvalOptions {
   bool emulate = false;
   /// With `emulate`: also the operand rule. Targets without matrix units do not round operands.
   bool operand_rule = true;
+  /// With `emulate`: every operation on reals also rounds to that format, as machine code does.
+  bool round_operations = false;
   /// Returned outputs are not rounded to their type. Readers of an output still see it rounded.
   bool unrounded_outputs = false;
   /// Return intermediates as well.

@@ -127,6 +127,17 @@ class Verify(CliTest):
         err = self.tangc("verify", "relu.tg", "-t", "c", f"--compiler={self.dir}/badcc", code=3).err
         self.assertRegex(err, r"y: \d+ of \d+ elements differ, first element")
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_digits_that_f32_loses(self):
+        """The cosine of a large number is no fault of the code, and is said."""
+        self.file("far.tg", "tg 1\ngraph far\ndim N = 64\ninput p : i32[N] in 1000000..1048576\n"
+                            "y[i] = cos(p[i] * 0.9)\nz[i] = p[i] * 0.9\noutput y : f32[N]\noutput z : f32[N]\n")
+        out = self.tangc("verify", "far.tg", "-t", "c").out
+        self.assertRegex(out, r"`y` within 0\.\d+ of its largest value")
+        self.assertNotIn("`z` within", out)
+        self.file("badcc", "#!/bin/sh\nsed -i 's/cosf(/sinf(/' kernels.c\nexec cc \"$@\"\n").chmod(0o755)
+        self.tangc("verify", "far.tg", "-t", "c", f"--compiler={self.dir}/badcc", code=3)
+
     def test_without_tools(self):
         err = self.tangc("verify", "relu.tg", "-t", "c", "--compiler=/none/cc", code=4).err
         self.assertIn("/none/cc", err)

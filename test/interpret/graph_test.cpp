@@ -111,6 +111,24 @@ TEST_CASE("casts always apply; stores only with emulate") {
   CHECK(d.run(in, {.emulate = true}).reals[0] == round_to(ElemType::bf16, 0.1f));
 }
 
+TEST_CASE("operations round to the format that bodies compute in, on request") {
+  for (bool wide : {false, true}) {
+    // y = x * x - 1 loses what the square has beyond 24 bits; an f64 input makes bodies f64.
+    Draft d;
+    TensorId x = d.input("x", wide ? ElemType::f64 : ElemType::f32, {1});
+    TensorId y = d.output("y", ElemType::f64, {1});
+    ExprId at = d.read(x, {d.at(0)});
+    d.map(y, {d.axis(0, 1)}, d.op(Op::sub, d.op(Op::mul, at, at), d.num(1)));
+    float near = 1.0f + 0x1p-20f;
+    double exact = static_cast<double>(near) * near - 1;
+    Values in{{x, real_array({1}, {near})}};
+    CHECK(d.run(in, {.emulate = true}).reals[0] == exact);
+    double rounded = d.run(in, {.emulate = true, .round_operations = true}).reals[0];
+    CHECK(rounded == (wide ? exact : static_cast<double>(near * near - 1.0f)));
+    CHECK((rounded == exact) == wide);
+  }
+}
+
 TEST_CASE("emulated accumulators and the operand rule") {
   // y = sum[k] x[k] * h[k] with x in bf16 and h an intermediate.
   for (bool narrow : {false, true}) {
