@@ -290,18 +290,30 @@ private:
         if (bound) name_subterms(scope, bound, name(c.results[0].tensor));
     if (r.filter) name_subterms(scope, r.filter, name(c.results[0].tensor));
     for (ExprId id : r.body) name_subterms(scope, id, name(c.results[0].tensor));
-    std::string head = reduction_head(lefts.head, binders, filter(scope, r));
+    std::string head = reduction_head(lefts.head, binders, c.scan ? "" : filter(scope, r));
     if (m.form == Monoid::Form::topk) head.insert(head.size() - 1, fmt::format("; {}", m.k));
     // A hidden field (the index of an argmax) is no operand, unless the monoid was spelled out.
     bool prefix = m.builtin && lefts.head == m.name;
-    std::string operands =
-        scope.printer.print(r.body[0], prefix && !c.scan ? Level::product : Level::any);
+    std::string operands = operand(scope, c, 0, prefix && !c.scan ? Level::product : Level::any);
     for (size_t f = 1; f < r.body.size() && !prefix; ++f)
-      operands += ", " + scope.printer.print(r.body[f]);
+      operands += ", " + operand(scope, c, f, Level::any);
     operands = prefix && !c.scan ? " " + operands : fmt::format("({})", operands);
     std::string all = fmt::format("{}", fmt::join(lefts.texts, ", "));
     if (lefts.texts.size() != 1) all = fmt::format("({})", all);
     out_.line("{} = {}{}{}", all, c.scan ? "scan " : "", head, operands);
+  }
+
+  /// What a field joins at each point. A filtered scan has its state at every point, where the
+  /// language's `where` would give 0: points that take no part join the identity.
+  std::string operand(Scope& scope, const Comprehension& c, size_t f, Level level) {
+    const Reduction& r = *c.reduction;
+    if (!c.scan || !r.filter) return scope.printer.print(r.body[f], level);
+    const MonoidField& field = graph_[r.monoid].fields[f];
+    TermPrinter printer(graph_, names_);
+    for (size_t k = 0; k < field.axes.size(); ++k)
+      printer.indices[field.axes[k].index] = scope.printer.indices.at(r.field_axes[f][k].index);
+    return fmt::format("where({}, {}, {})", scope.printer.print(r.filter),
+                       scope.printer.print(r.body[f]), printer.print(field.identity));
   }
 
   /// The filter with the bounds that `tighten_bounds` took out of it.
