@@ -104,7 +104,7 @@ std::string text_of(const OutputFile& file, const Everything& all) {
   switch (file.kind) {
   case Emit::source: return all.results[file.target].source.text;
   case Emit::header: return header_text(all.input, all.options, all.results);
-  case Emit::tg: return graph::to_text(all.input.graph);
+  case Emit::tg: return graph::to_text(all.input.written);
   case Emit::graph: return graph_text(all.rewritten);
   case Emit::schedule:
     return text_of_variants(all.results[file.target],
@@ -193,10 +193,9 @@ void compile_file(Session& session) {
   if (!input) return;
   std::vector<FileText> texts;
   if (!options->dependencies.only) {
-    auto graphs = variant_graphs(input->graph, options->cases, session.sink);
+    auto graphs = variant_graphs(input->written, options->cases, session.sink);
     if (!graphs) return;
     std::vector<graph::Graph> rewritten = rewrite_graphs(*graphs, options->level, session.stages);
-    report_remarks(rewritten.back(), session.sink);
     auto results =
         compile_targets(rewritten, *input, session.common, *options, session.sink, session.stages);
     if (!results || !session.sink.ok()) return;

@@ -15,7 +15,6 @@
 #include "targets/embedded.h"
 #include <atomic>
 #include <functional>
-#include <set>
 #include <thread>
 
 namespace tang::driver {
@@ -87,13 +86,14 @@ std::optional<Input> read_input(const std::string& path, const CommonOptions& co
     sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", path, last_error());
     return std::nullopt;
   }
-  Input input{path, base_name(path), stem_of(path), sha256_hex(*text), {}, {}};
+  Input input{path, base_name(path), stem_of(path), sha256_hex(*text), {}, {}, {}};
   FileId file = sources.add(path == "-" ? "<stdin>" : path, std::move(*text));
   parse::ElaborateOptions options{common.dims, targets::embedded_spec("nn.tg"), read_file};
   auto graph = parse::elaborate(sources, file, options, sink, &input.included);
   if (!graph) return std::nullopt;
-  input.graph = std::move(*graph);
-  stages.done("parse", count_of(input.graph), [&] { return graph::to_text(input.graph); });
+  input.written = std::move(*graph);
+  stages.done("parse", count_of(input.written), [&] { return graph::to_text(input.written); });
+  input.graph = rewrite::differentiate(input.written);
   return input;
 }
 
@@ -107,14 +107,6 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
       });
   graph::verify(graph, "rewrite");
   return graph;
-}
-
-void report_remarks(const graph::Graph& graph, Sink& sink) {
-  std::set<std::pair<uint64_t, std::string>> said;
-  for (const graph::Remark& remark : graph.remarks)
-    if (said.insert({(uint64_t{remark.span.file.value} << 32) | remark.span.begin, remark.text})
-            .second)
-      sink.report(Kind::law_stopped, remark.span, remark.text);
 }
 
 std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,

@@ -14,7 +14,8 @@ struct Input {
   std::string stem;   ///< without the extension: the start of every output's name
   std::string sha256; ///< of its bytes
   std::vector<std::string> included;
-  graph::Graph graph;
+  graph::Graph written; ///< as parsed, with its `grad` lines
+  graph::Graph graph;   ///< what it means: gradients are nodes that can be computed
 };
 
 /// The names of an input's path. Standard input is called `stdin`.
@@ -30,8 +31,6 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages);
 /// The same for every variant.
 std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,
                                          Stages& stages);
-/// What stopped a law, each once (`-Wperf`).
-void report_remarks(const graph::Graph& graph, Sink& sink);
 
 /// One way through a target's code; the ranges of its graph's dims say which sizes take it.
 struct Variant {

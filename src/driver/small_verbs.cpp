@@ -73,7 +73,7 @@ void check_file(Session& session) {
   auto input = read_input(session.arguments.operands[0], session.common, session.sources,
                           session.sink, session.stages);
   if (!input) return;
-  interpret::check_monoids(input->graph, session.sink);
+  interpret::check_monoids(input->written, session.sink);
   session.stages.done("check_monoids", fmt::format("{} monoids", input->graph.monoids.size()));
   if (session.sink.ok() && !session.common.quiet) print_text(session, describe_dims(input->graph));
 }

@@ -167,7 +167,7 @@ void verify_file(Session& session) {
   auto input = read_input(session.arguments.operands[0], session.common, session.sources,
                           session.sink, session.stages);
   if (!input) return;
-  auto graphs = variant_graphs(input->graph, options->cases, session.sink);
+  auto graphs = variant_graphs(input->written, options->cases, session.sink);
   if (!graphs) return;
   std::vector<std::optional<TestVectors>> vectors;
   for (size_t i = 0; i < graphs->size(); ++i) {

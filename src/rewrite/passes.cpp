@@ -4,9 +4,11 @@
 namespace tang::rewrite {
 namespace {
 
-// In running order. Dead nodes go first, because the later laws count readers; bounds come last,
-// because substitution may bring new conditions into a filter.
+// In running order. Gradients become nodes before any law that knows none. Dead nodes go next,
+// because the later laws count readers; bounds come last, because substitution may bring new
+// conditions into a filter.
 constexpr Pass rows[] = {
+    {"differentiate", "The gradient of a comprehension is a comprehension.", 0, differentiate},
     {"drop_dead_nodes", "What no output needs is not computed.", 1, drop_dead_nodes},
     {"merge_common_nodes", "Nodes with equal definitions are one node.", 1, merge_common_nodes},
     {"count_points", "A sum of a constant is the constant times the number of points.", 1,

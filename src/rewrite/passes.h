@@ -23,6 +23,7 @@ graph::Graph run_passes(graph::Graph graph, int level,
                         const std::function<void(const Pass&, const graph::Graph&)>& after = {});
 
 // The passes; each file opens with its law.
+graph::Graph differentiate(graph::Graph graph);
 graph::Graph drop_dead_nodes(graph::Graph graph);
 graph::Graph merge_common_nodes(graph::Graph graph);
 graph::Graph count_points(graph::Graph graph);

@@ -200,7 +200,7 @@ struct Way {
 
 std::optional<driver::Input> read(const Case& program, bool bound, SourceManager& sources,
                                   Sink& sink) {
-  driver::Input input{"fuzz.tg", "fuzz.tg", "fuzz", std::string(64, '0'), {}, {}};
+  driver::Input input{"fuzz.tg", "fuzz.tg", "fuzz", std::string(64, '0'), {}, {}, {}};
   parse::ElaborateOptions options;
   options.library_text = targets::embedded_spec("nn.tg");
   for (const std::string& statement : program.statements)
@@ -209,7 +209,8 @@ std::optional<driver::Input> read(const Case& program, bool bound, SourceManager
         options.dims.push_back({name, value, value, 1});
   auto graph = parse::elaborate(sources, sources.add("fuzz.tg", program.text()), options, sink);
   if (!graph) return std::nullopt;
-  input.graph = std::move(*graph);
+  input.written = *graph;
+  input.graph = std::move(*graph); // programs without gradients
   return input;
 }
 

@@ -143,11 +143,6 @@ TEST_CASE("faults of outputs, precision, loops") {
        "budget y : abs 1\n",
        "E0703 4:8 `y` is no real, so it is exact\n"},
       {"input x : f32[4]\n"
-       "y = sum[i] x[i]\n"
-       "grad y wrt x -> dx\n"
-       "output dx : f32[4]\n",
-       "E0704 4:1 differentiation is not part of this version\n"},
-      {"input x : f32[4]\n"
        "repeat l in 0..<2 carry h { h[i] = x[i] }\n",
        "E0301 3:25 unknown name `h`\n"
        "  help did you mean `x`?\n"},
@@ -261,5 +256,81 @@ TEST_CASE("faults of includes") {
                          "  help the standard library is `<nn>`\n"},
       {"include \"bad.tg\"\n", "E0301 2:12 unknown name `b`\n"
                                "  help did you mean `a`?\n"},
+  });
+}
+
+TEST_CASE("faults of gradients") {
+  check({
+      {"input x : f32[4]\n"
+       "y = sum[i] x[i]\n"
+       "grad y wrt x -> dx\n"
+       "z[i] = 2 * dx[i]\n"
+       "output z : f32[4]\n",
+       ""},
+      {"input x : f32[4]\n"
+       "y[i] = x[i]\n"
+       "grad y wrt x -> dx\n"
+       "output dx : f32[4]\n",
+       "E0709 4:6 `y` has 1 axis, so its gradient needs a cotangent\n"
+       "  note 3:1 it is defined here\n"
+       "  help `grad y with dy wrt ...`, where `dy` has the shape of `y`\n"},
+      {"input x : f32[4]\n"
+       "input dy : f32[4, 4]\n"
+       "y[i] = x[i]\n"
+       "grad y with dy wrt x -> dx\n"
+       "output dx : f32[4]\n",
+       "E0304 5:13 `y` has 1 axes, and its cotangent `dy` has 2\n"
+       "  note 4:1 `y` is defined here\n"},
+      {"input x : f32[4]\n"
+       "input dy : f32[5]\n"
+       "y[i] = x[i]\n"
+       "grad y with dy wrt x -> dx\n"
+       "output dx : f32[4]\n",
+       "E0401 5:13 axis 0 of `y` has extent 4, and of its cotangent `dy` extent 5\n"
+       "  note 4:1 `y` is defined here\n"},
+      {"input x : f32[4]\n"
+       "input id : i32[4]\n"
+       "y = sum[i] x[i] * id[i]\n"
+       "n = sum[i] id[i]\n"
+       "b = any[i] (x[i] > 0)\n"
+       "grad y wrt id -> did\n"
+       "grad n wrt x -> dn\n"
+       "grad b wrt x -> db\n"
+       "grad y with n wrt x -> dx\n"
+       "output y : f32\n",
+       "E0708 7:12 the variable `id` holds integers\n"
+       "  note 3:7 it is defined here\n"
+       "E0708 8:6 what is differentiated, `n` holds integers\n"
+       "  note 5:1 it is defined here\n"
+       "E0708 9:6 what is differentiated, `b` holds truth values\n"
+       "  note 6:1 it is defined here\n"
+       "E0708 10:13 the cotangent `n` holds integers\n"
+       "  note 5:1 it is defined here\n"},
+      {"input x : f32[4]\n"
+       "dim N = 4\n"
+       "y = sum[i] x[i]\n"
+       "grad y wrt xx -> da, N -> db\n"
+       "grad zz wrt x -> dc\n"
+       "output y : f32\n",
+       "E0301 5:12 unknown name `xx`\n"
+       "  help did you mean `x`?\n"
+       "E0312 5:22 `N` is no tensor\n"
+       "  note 3:5 it is declared here\n"
+       "E0301 6:6 unknown name `zz`\n"},
+      {"input x : f32[4]\n"
+       "input w : f32[4]\n"
+       "y = sum[i where w[i] > 0] floor(w[i]) * x[i]\n"
+       "grad y wrt x -> dx, w -> dw\n"
+       "output dx : f32[4]\n"
+       "output dw : f32[4]\n",
+       "W0005 5:21 `y` does not depend on `w`: the gradient is 0\n"
+       "  note 4:1 `y` is defined here\n"},
+      {"input x : f32[4]\n"
+       "y = sum[i] x[i]\n"
+       "grad y wrt x -> dx\n"
+       "dx[i] = x[i]\n"
+       "output dx : f32[4]\n",
+       "E0303 5:1 `dx` is defined twice\n"
+       "  note 4:17 the first definition is here\n"},
   });
 }

@@ -43,7 +43,9 @@ TEST_CASE("the table is in running order and every row is documented", "[passes]
   std::vector<std::string> ran;
   Graph g = graph_of_body("input x : f32\ny = x\noutput y : f32");
   run_passes(g, 0, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
-  CHECK(ran.empty());
+  // Without it a gradient would be no node that can be computed.
+  CHECK(ran == std::vector<std::string>{"differentiate"});
+  ran.clear();
   run_passes(g, 1, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
   CHECK(ran.size() == passes().size());
 }

@@ -168,7 +168,7 @@ void elaborate_statement(Context& c, const Module& m, const Stmt& stmt, bool is_
           [&](const Const& x) { only_root([&] { declare_const(c, m, x); }); },
           [&](const Equation& x) { only_root([&] { elaborate_equation(c, m, x, stmt.span); }); },
           [&](const Output& x) { only_root([&] { declare_output(c, m, x, stmt.span); }); },
-          [&](const Grad& x) { only_root([&] { refuse_grad(c, x, stmt.span); }); },
+          [&](const Grad& x) { only_root([&] { elaborate_grad(c, x, stmt.span); }); },
           [&](const Store& x) { only_root([&] { apply_store(c, x); }); },
           [&](const Accumulate& x) { only_root([&] { apply_accumulate(c, x); }); },
           [&](const Budget& x) { only_root([&] { apply_budget(c, m, x); }); },

@@ -8,10 +8,6 @@ namespace tang::parse {
 
 using graph::ElemType;
 
-namespace {
-
-/// The tensor that a statement names; an id that names nothing for an erroneous one, which stays
-/// silent.
 std::optional<graph::TensorId> tensor_named(Context& c, const Name& name) {
   Symbol* symbol = c.find(name.text);
   if (!symbol) {
@@ -25,6 +21,8 @@ std::optional<graph::TensorId> tensor_named(Context& c, const Name& name) {
       .note(symbol->span, "it is declared here");
   return std::nullopt;
 }
+
+namespace {
 
 bool check_shape(Context& c, const graph::Tensor& from, const graph::Tensor& to,
                  const Output& output) {
@@ -181,12 +179,6 @@ void apply_budget(Context& c, const Module& m, const Budget& budget) {
              tensor.name);
   else
     (budget.kind == BudgetKind::relative ? tensor.budget_rel : tensor.budget_abs) = *limit;
-}
-
-void refuse_grad(Context& c, const Grad& grad, Span span) {
-  c.report(Kind::no_gradients, span, "differentiation is not part of this version");
-  // The gradients are names that what follows may use.
-  for (const GradPair& pair : grad.pairs) c.declare(pair.gradient, TensorSymbol{});
 }
 
 } // namespace tang::parse
