@@ -1,5 +1,5 @@
 # Every third-party library, from the system's packages first and from its source elsewhere.
-# Debian 12: libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libyaml-cpp-dev libssl-dev catch2
+# Debian 12: libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libyaml-cpp-dev catch2
 include(FetchContent)
 
 # tangc_dependency(<package> <target> <git repository> <tag>): find the package, or fetch its source.
@@ -20,10 +20,6 @@ tangc_dependency(spdlog spdlog::spdlog https://github.com/gabime/spdlog.git v1.1
 tangc_dependency(CLI11 CLI11::CLI11 https://github.com/CLIUtils/CLI11.git v2.1.2)
 tangc_dependency(nlohmann_json nlohmann_json::nlohmann_json https://github.com/nlohmann/json.git v3.11.2)
 tangc_dependency(yaml-cpp yaml-cpp https://github.com/jbeder/yaml-cpp.git yaml-cpp-0.7.0)
-if(TANGC_STATIC)
-  set(OPENSSL_USE_STATIC_LIBS ON)
-endif()
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 if(TANGC_TESTS)
   tangc_dependency(Catch2 Catch2::Catch2 https://github.com/catchorg/Catch2.git v2.13.10)
 endif()
