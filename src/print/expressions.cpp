@@ -353,7 +353,10 @@ Piece Expressions::expand(const Pattern& pattern, const Value& value) {
       bool argument = i >= 2 && (text[i - 2] == '(' || text.substr(0, i - 1).ends_with(", ")) &&
                       i + 1 < text.size() && (text[i + 1] == ')' || text[i + 1] == ',');
       Precedence least = argument ? lowest : operand_precedence(pattern.precedence, operand == 0);
-      out += bracket(render(value.operands[operand]), least);
+      Piece piece = render(value.operands[operand]);
+      // Compilers advise brackets in `a && b || c`, but a chain of either needs none.
+      if (least == logical_or && piece.precedence == logical_and) least = primary;
+      out += bracket(piece, least);
     }
   }
   return {out, pattern.precedence};

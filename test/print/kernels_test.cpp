@@ -199,6 +199,40 @@ TEST_CASE("a chain of a hundred thousand terms prints", "[print][kernels]") {
   CHECK(source_of(chain, "c", options()).size() > 300000);
 }
 
+TEST_CASE("connectives nest in every way without a warning", "[print][kernels]") {
+  Built nested = pointwise(ElemType::f32, Type::f32, ElemType::f32, [](ValueStore& v, ValueId x) {
+    auto less = [&](double bound) { return v.less(x, v.real(bound, Type::f32)); };
+    ValueId bits = v.real(0, Type::f32);
+    double weight = 1;
+    auto add = [&](ValueId condition) {
+      ValueId bit = v.select(condition, v.real(weight, Type::f32), v.real(0, Type::f32));
+      bits = v.binary(Op::add, bits, bit);
+      weight *= 2;
+    };
+    for (Op outer : {Op::logical_and, Op::logical_or})
+      for (Op inner : {Op::logical_and, Op::logical_or}) {
+        add(v.binary(outer, v.binary(inner, less(1), less(2)), v.unary(Op::logical_not, less(3))));
+        add(v.binary(outer, v.unary(Op::logical_not, less(4)), v.binary(inner, less(5), less(6))));
+      }
+    return bits;
+  });
+  compile_cuda(nested);
+  auto result =
+      execute_c(nested, {4}, {bytes_of(std::vector<float>{0.5, 1.5, 3.5, 4.5}), Bytes(16)});
+  // In the order above: (a and b) and not c, not d and (e and f), ...
+  auto expected = [](float x) {
+    bool c1 = x < 1, c2 = x < 2, c3 = !(x < 3), c4 = !(x < 4), c5 = x < 5, c6 = x < 6;
+    bool all[] = {(c1 && c2) && c3, c4 && (c5 && c6), (c1 || c2) && c3, c4 && (c5 || c6),
+                  (c1 && c2) || c3, c4 || (c5 && c6), (c1 || c2) || c3, c4 || (c5 || c6)};
+    float bits = 0, weight = 1;
+    for (bool bit : all) bits += bit ? weight : 0, weight *= 2;
+    return bits;
+  };
+  if (!result.empty())
+    CHECK(numbers_of<float>(result[1]) ==
+          std::vector<float>{expected(0.5), expected(1.5), expected(3.5), expected(4.5)});
+}
+
 TEST_CASE("predicates guard memory and the offsets of gathers", "[print][kernels]") {
   Built b;
   ValueId n = b.dim("n", 0, 100);
