@@ -76,7 +76,8 @@ bool needed_within(const RowMembers& members, const Comprehension& c, ExprId rea
   const auto& paths = needs.paths[read];
   return std::all_of(paths.begin(), paths.end(), [&](const Path& path) {
     graph::Prover there = here;
-    for (const auto& [condition, holds] : path) there.assume(condition, holds);
+    for (const auto& [condition, kind] : path)
+      if (kind != Literal::Kind::needed) there.assume(condition, kind == Literal::Kind::holds);
     return (!bounds.lo || there.less_equal(bounds.lo, j)) &&
            (!bounds.hi || there.less(j, bounds.hi));
   });

@@ -160,41 +160,55 @@ Type Terms::type_of(ExprId id) const {
 
 void Terms::emit_terms(std::span<const ExprId> roots, Needs& needs) {
   const ExprStore& store = builder_.graph().exprs;
-  std::vector<ExprId> stack(roots.begin(), roots.end());
+  auto& v = values();
+  // What is made next, behind what it waits for: the value of a term, or whether it is needed.
+  using Kind = Literal::Kind;
+  std::unordered_map<ExprId, ValueId> needed;
+  std::vector<Literal> stack;
+  for (ExprId root : roots) stack.push_back({root, Kind::holds});
+  auto made = [&](Kind kind) -> auto& {
+    return kind == Kind::needed ? needed : here_.done;
+  };
+  auto any_path = [&](const std::vector<Path>& paths) {
+    ValueId any;
+    for (const Path& path : paths) {
+      ValueId all;
+      for (const auto& [term, kind] : path) {
+        ValueId value = made(kind).at(term);
+        all = v.both(all, kind == Kind::fails ? v.unary(Op::logical_not, value) : value);
+      }
+      any = any ? v.binary(Op::logical_or, any, all) : all;
+    }
+    return any;
+  };
   while (!stack.empty()) {
-    ExprId id = stack.back();
-    if (here_.done.contains(id)) {
+    const auto [id, kind] = stack.back();
+    bool is_need = kind == Kind::needed;
+    if (made(kind).contains(id)) {
       stack.pop_back();
       continue;
     }
     const Expr& e = store[id];
-    if (operands_)
+    if (operands_ && !is_need)
       if (auto value = operands_(id)) {
         remember(id, *value);
         continue;
       }
-    bool waits = false;
-    auto need = [&](ExprId other) {
-      if (other && !here_.done.contains(other)) stack.push_back(other), waits = true;
-    };
-    for (ExprId operand : direct_operands(e)) need(operand);
-    bool conditional = e.op == Op::read && !needs.always(id);
+    size_t waiting = stack.size();
+    if (!is_need)
+      for (ExprId operand : direct_operands(e))
+        if (!here_.done.contains(operand)) stack.push_back({operand, Kind::holds});
+    bool conditional = is_need || (e.op == Op::read && !needs.always(id));
     if (conditional)
       for (const Path& path : needs.paths[id])
-        for (const auto& [condition, sign] : path) need(condition);
-    if (waits) continue;
+        for (const Literal& literal : path)
+          if (!made(literal.kind).contains(literal.term)) stack.push_back(literal);
+    if (stack.size() != waiting) continue;
     stack.pop_back();
-    ValueId predicate;
-    if (conditional) {
-      auto& v = values();
-      for (const Path& path : needs.paths[id]) {
-        ValueId all;
-        for (const auto& [condition, sign] : path) {
-          ValueId c = here_.done.at(condition);
-          all = v.both(all, sign ? c : v.unary(Op::logical_not, c));
-        }
-        predicate = predicate ? v.binary(Op::logical_or, predicate, all) : all;
-      }
+    ValueId predicate = conditional ? any_path(needs.paths[id]) : ValueId();
+    if (is_need) {
+      needed[id] = builder_.let("n", predicate);
+      continue;
     }
     ValueId value = emit_term(id, predicate);
     bool address = e.scalar == Scalar::integer && !e.has_read;

@@ -404,6 +404,18 @@ output f : f32[2 * M, N]
 output g : f16[M, N]
 """, calls(M=FEW[:4], N=SIZES))
 
+# Levels of branches that share what lies below: more paths lead to the innermost reads than can be listed.
+program("branches", """
+dim N
+input x : f32[N]
+input z : f32[N]
+t0[i] = z[i]
+""" + "".join(f"""t{k}[i] = where(x[i] > {k / 10 - 1}, t{k - 1}[i] * 0.75 + 1,
+  where((x[i + {k}] else 1) < 0.5, x[i] - t{k - 1}[i], t{max(0, k - 2)}[i]))
+""" for k in range(1, 25)) + """y[i] = t24[i]
+output y : f32[N]
+""", calls(N=SIZES))
+
 program("gathers", """
 dim M, N, K, V
 input id : i32[M]
