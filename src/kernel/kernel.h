@@ -133,7 +133,7 @@ struct Kernel {
   /// Set by `bind_grid`: the number of the block in the grid and of the thread in its block, from
   /// which the coordinates are defined. Empty = the coordinates still stand for themselves.
   VarId flat_block, flat_thread;
-  /// What `index` values are to become, 32 or 64 bits; 0 = not decided yet. The launcher sees to it
+  /// What `index` values became, 32 or 64 bits; 0 = they are still `index`. The launcher sees to it
   /// that they fit.
   int index_bits = 0;
   Body body;
@@ -154,7 +154,8 @@ void map_values(Body& body, const std::function<ValueId(ValueId)>& map);
 /// The `.spec` text of a kernel.
 std::string to_text(const Kernel& kernel);
 
-/// Equal text apart from name and comment: such kernels are emitted once.
-std::string canonical_text(const Kernel& kernel);
+/// Bytes that are the same for kernels that differ only in names, comments, the ranges and
+/// alignments they promise and the sizes of flat memory: such kernels are emitted once.
+std::string canonical_form(const Kernel& kernel);
 
 } // namespace tang::kernel

@@ -1,5 +1,4 @@
-// The `.spec` text of kernels (grammar/spec.ebnf), and the same text with neutral names, by which
-// equal kernels are found.
+// The `.spec` text of kernels (grammar/spec.ebnf).
 #include "base/check.h"
 #include "base/text_writer.h"
 #include "kernel/kernel.h"
@@ -11,15 +10,13 @@ namespace {
 
 class KernelWriter {
 public:
-  KernelWriter(const Kernel& kernel, bool canonical)
-      : kernel_(kernel), canonical_(canonical), names_{[this](VarId id) { return variable(id); },
-                                                       [this](TensorId id) { return tensor(id); }} {
-  }
+  explicit KernelWriter(const Kernel& kernel)
+      : kernel_(kernel), names_{[this](VarId id) { return variable(id); },
+                                [this](TensorId id) { return tensor(id); }} {}
 
   std::string text() {
-    if (!canonical_)
-      for (const std::string& line : kernel_.comment) out_.raw("# " + line);
-    out_.line("kernel {} {{", canonical_ ? "_" : kernel_.name);
+    for (const std::string& line : kernel_.comment) out_.raw("# " + line);
+    out_.line("kernel {} {{", kernel_.name);
     out_.indent();
     for (TensorId id : kernel_.params) parameter(id);
     for (const ScalarParam& scalar : kernel_.scalars) scalar_parameter(scalar.var);
@@ -31,18 +28,8 @@ public:
   }
 
 private:
-  std::string variable(VarId id) {
-    if (canonical_) return neutral(vars_, id.value, 'v');
-    return chosen_.of(vars_, id.value, kernel_.values[id].name);
-  }
-  std::string tensor(TensorId id) {
-    if (canonical_) return neutral(tensors_, id.value, 't');
-    return chosen_.of(tensors_, id.value, kernel_[id].name);
-  }
-  static std::string neutral(std::unordered_map<uint32_t, std::string>& known, uint32_t id,
-                             char c) {
-    return known.try_emplace(id, fmt::format("{}{}", c, known.size())).first->second;
-  }
+  std::string variable(VarId id) { return chosen_.of(vars_, id.value, kernel_.values[id].name); }
+  std::string tensor(TensorId id) { return chosen_.of(tensors_, id.value, kernel_[id].name); }
 
   /// Texts of values, with the definitions that they need written before.
   std::vector<std::string> texts(std::span<const ValueId> ids,
@@ -65,11 +52,6 @@ private:
 
   std::string declaration(TensorId id) {
     const Tensor& t = kernel_[id];
-    // The extent of flat memory shows in no address.
-    bool flat = t.memory == Memory::global && t.shape.size() == 1 &&
-                kernel_.values.as_integer(t.stride[0]) == 1;
-    if (canonical_ && flat)
-      return fmt::format("{}: {} {}", tensor(id), kernel::name(t.memory), graph::info(t.type).name);
     return fmt::format("{}: {} {} {}:{}", tensor(id), kernel::name(t.memory),
                        graph::info(t.type).name, tuple(t.shape), tuple(t.stride));
   }
@@ -77,14 +59,13 @@ private:
   void parameter(TensorId id) {
     const Tensor& t = kernel_[id];
     out_.line("param {}{}{}", declaration(id),
-              t.align != 16 && !canonical_ ? fmt::format(" align {}", t.align) : "",
-              t.written ? " written" : "");
+              t.align != 16 ? fmt::format(" align {}", t.align) : "", t.written ? " written" : "");
   }
 
   void scalar_parameter(VarId id) {
     const Var& var = kernel_.values[id];
     std::string range;
-    if (!canonical_ && (var.lo || var.hi))
+    if (var.lo || var.hi)
       range = fmt::format(" in {}..{}", var.lo ? std::to_string(*var.lo) : "",
                           var.hi ? std::to_string(*var.hi) : "");
     out_.line("scalar {}: {}{}", variable(id), kernel::name(var.type), range);
@@ -160,7 +141,7 @@ private:
   }
   void write(const Barrier&) { out_.raw("barrier"); }
   void write(const Spec& s) {
-    if (!canonical_ && !s.comment.empty()) out_.raw("# " + s.comment);
+    if (!s.comment.empty()) out_.raw("# " + s.comment);
     auto list = [this](const std::vector<TensorId>& ids) {
       std::string joined;
       for (TensorId id : ids) joined += (joined.empty() ? "" : ", ") + tensor(id);
@@ -184,7 +165,6 @@ private:
   }
 
   const Kernel& kernel_;
-  bool canonical_;
   ValueNames names_;
   TextWriter out_;
   ChosenNames chosen_;
@@ -195,11 +175,7 @@ private:
 } // namespace
 
 std::string to_text(const Kernel& kernel) {
-  return KernelWriter(kernel, false).text();
-}
-
-std::string canonical_text(const Kernel& kernel) {
-  return KernelWriter(kernel, true).text();
+  return KernelWriter(kernel).text();
 }
 
 } // namespace tang::kernel

@@ -20,7 +20,7 @@ void dedupe_kernels(Program& program, const Capabilities&, const Options&) {
     if (!used[i]) continue;
     Kernel& kernel = program.kernels[i];
     KernelId next(static_cast<uint32_t>(kept.size()));
-    auto [at, fresh] = first.try_emplace(canonical_text(kernel), next);
+    auto [at, fresh] = first.try_emplace(canonical_form(kernel), next);
     renamed[i] = at->second;
     if (fresh) {
       kept.push_back(std::move(kernel));

@@ -27,16 +27,16 @@ kernel twice {
 )");
 }
 
-TEST_CASE("kernels that differ in names and comments only have one canonical text", "[text]") {
+TEST_CASE("kernels that differ in names and comments only have one canonical form", "[text]") {
   Kernel a = Sample().kernel, b = Sample().kernel;
   b.name = "other";
   b.comment.clear();
   for (Tensor& tensor : b.tensors) tensor.name += "_layer2";
   CHECK(to_text(a) != to_text(b));
-  CHECK(canonical_text(a) == canonical_text(b));
+  CHECK(canonical_form(a) == canonical_form(b));
   b.tensors[0].type = ElemType::bf16;
-  CHECK(canonical_text(a) != canonical_text(b));
-  CHECK(canonical_text(a) != canonical_text(Sample(64).kernel)); // no tail
+  CHECK(canonical_form(a) != canonical_form(b));
+  CHECK(canonical_form(a) != canonical_form(Sample(64).kernel)); // no tail
 }
 
 TEST_CASE("equal names become different ones", "[text]") {
