@@ -41,6 +41,9 @@ struct Variant {
   std::vector<ValueId> scalars;  ///< one host value per Kernel::scalars
   std::vector<ValueId> blocks;   ///< host extents, one per Kernel::blocks
   ValueId condition;             ///< host boolean; empty = always
+  /// Bits in which the kernel computes addresses here, 32 or 64, from `index_width` on; until
+  /// `type_indices` makes one kernel of each width, variants of both share one. 0 = not decided.
+  int index_bits = 0;
 };
 struct Dispatch {
   static constexpr uint32_t no_plan = 0xffffffffu;

@@ -99,9 +99,12 @@ private:
       }
       std::string scalars = list(v.scalars), blocks = list(v.blocks);
       std::string condition = v.condition ? " if " + text(v.condition) : "";
-      out_.line("{}({}{}){}{}", program_.kernels[v.kernel.value].name, bound,
-                scalars.empty() ? "" : "; " + scalars,
-                blocks.empty() ? "" : " blocks (" + blocks + ")", condition);
+      const Kernel& kernel = program_.kernels[v.kernel.value];
+      // A kernel whose addresses have a type shows it.
+      bool undecided = v.index_bits != 0 && kernel.index_bits == 0;
+      std::string index = undecided ? fmt::format(" index {}", v.index_bits) : "";
+      out_.line("{}({}{}){}{}{}", kernel.name, bound, scalars.empty() ? "" : "; " + scalars,
+                blocks.empty() ? "" : " blocks (" + blocks + ")", index, condition);
     }
     out_.dedent();
     out_.raw("}");

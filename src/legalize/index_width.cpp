@@ -1,11 +1,10 @@
 // 32-bit address arithmetic where the launcher can see that it suffices, 64-bit beyond: decided per
 // variant from bounds over the dims (index_bound.h). Where the declared ranges of the dims decide,
-// there is one kernel; else a variant becomes two, the 32-bit one under a condition.
-#include "base/check.h"
+// there is one width; else a variant becomes two, the 32-bit one under a condition. Both launch the
+// same kernel until `type_indices`, so that everything between is done once for both.
 #include "legalize/index_bound.h"
 #include "legalize/passes.h"
 #include <map>
-#include <set>
 
 namespace tang::legalize {
 
@@ -27,11 +26,7 @@ ValueId fits(ValueStore& host, const std::vector<graph::Polynomial>& bounds) {
 class Widths {
 public:
   Widths(Program& program, const Capabilities& capabilities, const Options& options)
-      : program_(program), capabilities_(capabilities), options_(options),
-        old_(std::move(program.kernels)) {
-    for (const Kernel& kernel : old_) names_.insert(kernel.name);
-    program.kernels.clear();
-  }
+      : program_(program), capabilities_(capabilities), options_(options) {}
 
   std::vector<Variant> choose(const Variant& variant) {
     bool narrow = options_.index_bits == IndexBits::narrow || !capabilities_.int64;
@@ -47,9 +42,25 @@ public:
   }
 
 private:
-  /// Empty when nothing the launcher knows would do.
+  /// Empty when nothing the launcher knows would do. Equal layers ask the same question.
   ValueId narrow_condition(const Variant& variant, bool forced) {
-    IndexBounds bounds(program_, old_[variant.kernel.value], variant);
+    auto [at, fresh] = known_.try_emplace(question(variant));
+    if (fresh) at->second = find_condition(variant, forced);
+    return at->second;
+  }
+
+  /// All that the bounds of a launch depend on.
+  std::vector<uint32_t> question(const Variant& variant) const {
+    std::vector<uint32_t> key{variant.kernel.value};
+    for (ValueId scalar : variant.scalars) key.push_back(scalar.value);
+    for (ValueId extent : variant.blocks) key.push_back(extent.value);
+    for (const Binding& binding : variant.bindings)
+      key.push_back(program_.buffers[binding.buffer.value].elements.value);
+    return key;
+  }
+
+  ValueId find_condition(const Variant& variant, bool forced) {
+    IndexBounds bounds(program_, program_.kernels[variant.kernel.value], variant);
     if (auto all = bounds.all()) return fits(program_.values, *all);
     if (!forced) return {};
     // Data decides some address, so the sizes of the buffers must do.
@@ -64,33 +75,16 @@ private:
 
   Variant with(const Variant& variant, int bits, ValueId condition) {
     Variant result = variant;
-    auto [at, fresh] = made_.try_emplace({variant.kernel, bits});
-    if (fresh) {
-      Kernel kernel = old_[variant.kernel.value];
-      kernel.index_bits = bits;
-      if (made_.contains({variant.kernel, bits == 64 ? 32 : 64}))
-        kernel.name = unique(kernel.name + "_wide");
-      at->second = KernelId(static_cast<uint32_t>(program_.kernels.size()));
-      program_.kernels.push_back(std::move(kernel));
-    }
-    result.kernel = at->second;
+    result.index_bits = bits;
     result.condition =
         condition ? program_.values.both(variant.condition, condition) : variant.condition;
     return result;
   }
 
-  std::string unique(const std::string& wish) {
-    std::string name = wish;
-    for (int n = 2; !names_.insert(name).second; ++n) name = fmt::format("{}_{}", wish, n);
-    return name;
-  }
-
   Program& program_;
   const Capabilities& capabilities_;
   const Options& options_;
-  std::vector<Kernel> old_;
-  std::map<std::pair<KernelId, int>, KernelId> made_;
-  std::set<std::string> names_;
+  std::map<std::vector<uint32_t>, ValueId> known_; ///< conditions by question
 };
 
 } // namespace

@@ -24,7 +24,7 @@ void legalize(kernel::Program& program, const Capabilities& capabilities, const 
 /// Blocks become loops around the body, the first mode innermost; threads must be alone.
 void serialize_grid(kernel::Program& program, const Capabilities& capabilities,
                     const Options& options);
-/// Kernel::index_bits is decided; where it depends on the dims, a variant becomes two.
+/// Variant::index_bits is decided; where it depends on the dims, a variant becomes two.
 void index_width(kernel::Program& program, const Capabilities& capabilities,
                  const Options& options);
 /// Coordinates are defined from flat numbers.
@@ -37,7 +37,8 @@ void linearize(kernel::Program& program, const Capabilities& capabilities, const
 /// What all refs to a parameter add to their offsets moves to the launcher.
 void offset_bindings(kernel::Program& program, const Capabilities& capabilities,
                      const Options& options);
-/// No value or variable of a kernel has type `index`.
+/// No value or variable of a kernel has type `index`; a kernel that is launched in both widths
+/// becomes two.
 void type_indices(kernel::Program& program, const Capabilities& capabilities,
                   const Options& options);
 /// Program::max_blocks is set.

@@ -37,16 +37,22 @@ TEST_CASE("declared ranges that prove 32 bits leave one kernel", "[index_width]"
   auto variants = variants_after(1000, {}, {}, p);
   REQUIRE(variants.size() == 1);
   CHECK(!variants[0].condition);
+  CHECK(variants[0].index_bits == 32);
+  type_indices(p, {}, {});
+  REQUIRE(p.kernels.size() == 1);
   CHECK(p.kernels[0].index_bits == 32);
+  CHECK(p.kernels[0].name == "layer1");
 }
 
 TEST_CASE("an open range makes two kernels and a sound condition", "[index_width]") {
   Program p;
   auto variants = variants_after(greatest, {}, {}, p);
   REQUIRE(variants.size() == 2);
-  CHECK(p.kernels[variants[0].kernel.value].index_bits == 32);
-  CHECK(p.kernels[variants[1].kernel.value].index_bits == 64);
-  CHECK(p.kernels[1].name == "layer1_wide");
+  CHECK(variants[0].index_bits == 32);
+  CHECK(variants[1].index_bits == 64);
+  // One kernel serves both until its addresses have a type.
+  CHECK(variants[0].kernel == variants[1].kernel);
+  CHECK(p.kernels.size() == 1);
   CHECK(!variants[1].condition);
   // x has 18*N elements.
   CHECK(holds(p, variants[0].condition, 1000));
@@ -55,14 +61,50 @@ TEST_CASE("an open range makes two kernels and a sound condition", "[index_width
   CHECK(!holds(p, variants[0].condition, greatest));
 }
 
+TEST_CASE("each width that is launched gets a kernel", "[type_indices]") {
+  Sample sample;
+  Program p = sample.program({sample.kernel(1)}, greatest);
+  Kernel other = sample.kernel(1);
+  other.name = "layer1_wide"; // the name that the wide one wishes for
+  p.kernels.push_back(std::move(other));
+  index_width(p, {}, {});
+  type_indices(p, {}, {});
+  const auto& variants = std::get<Dispatch>(p.steps[0].node).variants;
+  REQUIRE(variants.size() == 2);
+  REQUIRE(p.kernels.size() == 2); // nobody launches the other
+  const Kernel& narrow = p.kernels[variants[0].kernel.value];
+  const Kernel& wide = p.kernels[variants[1].kernel.value];
+  CHECK(narrow.name == "layer1");
+  CHECK(wide.name == "layer1_wide_2");
+  CHECK(narrow.index_bits == 32);
+  CHECK(wide.index_bits == 64);
+  for (const Var& var : narrow.values.vars())
+    CHECK((var.type != Type::index && var.type != Type::i64));
+  for (const Var& var : wide.values.vars())
+    CHECK((var.type != Type::index && var.type != Type::i32));
+}
+
+TEST_CASE("equal launches ask for their width once", "[index_width]") {
+  Sample sample;
+  Program p = sample.program({sample.kernel(1)}, greatest);
+  p.steps.push_back(p.steps[0]);
+  size_t before = p.values.size();
+  index_width(p, {}, {});
+  auto conditions = [&](size_t i) {
+    return std::get<Dispatch>(p.steps[i].node).variants[0].condition;
+  };
+  CHECK(p.values.size() > before);
+  CHECK(conditions(0) == conditions(1));
+}
+
 TEST_CASE("the width can be asked for", "[index_width]") {
   Program p;
   auto wide = variants_after(1000, {}, {IndexBits::wide}, p);
   REQUIRE(wide.size() == 1);
-  CHECK(p.kernels[0].index_bits == 64);
+  CHECK(wide[0].index_bits == 64);
   auto narrow = variants_after(greatest, {}, {IndexBits::narrow}, p);
   REQUIRE(narrow.size() == 1);
-  CHECK(p.kernels[0].index_bits == 32);
+  CHECK(narrow[0].index_bits == 32);
   CHECK(!holds(p, narrow[0].condition, greatest));
 }
 
@@ -73,7 +115,7 @@ TEST_CASE("without 64-bit integers large sizes are refused, never run", "[index_
   for (IndexBits bits : {IndexBits::automatic, IndexBits::wide}) {
     auto variants = variants_after(greatest, c, {bits}, p);
     REQUIRE(variants.size() == 1);
-    CHECK(p.kernels[0].index_bits == 32);
+    CHECK(variants[0].index_bits == 32);
     CHECK(holds(p, variants[0].condition, 1000));
     CHECK(!holds(p, variants[0].condition, greatest));
   }
@@ -85,7 +127,7 @@ TEST_CASE("where 32 bits are no cheaper, addresses are 64-bit", "[index_width]")
   c.narrow_index = false;
   auto variants = variants_after(1000, c, {}, p);
   REQUIRE(variants.size() == 1);
-  CHECK(p.kernels[0].index_bits == 64);
+  CHECK(variants[0].index_bits == 64);
 }
 
 TEST_CASE("a gathered coordinate counts as in range, and only as a coordinate", "[index_width]") {
@@ -104,8 +146,9 @@ TEST_CASE("a gathered coordinate counts as in range, and only as a coordinate", 
     Program p = sample.program({std::move(k)}, 1000);
     index_width(p, {}, {});
     // Data plus one has no bound: 64 bits.
-    REQUIRE(p.kernels.size() == 1);
-    CHECK(p.kernels[0].index_bits == (shifted ? 64 : 32));
+    const auto& variants = std::get<Dispatch>(p.steps[0].node).variants;
+    REQUIRE(variants.size() == 1);
+    CHECK(variants[0].index_bits == (shifted ? 64 : 32));
   }
 }
 
