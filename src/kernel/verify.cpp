@@ -18,7 +18,9 @@ Spread wider(Spread a, Spread b) {
 
 class KernelVerifier {
 public:
-  KernelVerifier(const Kernel& kernel, std::string_view stage) : kernel_(kernel), stage_(stage) {}
+  KernelVerifier(const Kernel& kernel, std::string_view stage)
+      : kernel_(kernel), stage_(stage), defined_(kernel.values.vars().size(), false),
+        visible_(defined_), spreads_(defined_.size(), Spread::block) {}
 
   void run() {
     for (TensorId id : kernel_.params) parameter(id);
@@ -58,7 +60,7 @@ private:
       below *= mode.extent;
     }
     if (kernel_.flat_thread)
-      spreads_[kernel_.flat_thread] = below > 1 ? Spread::thread : Spread::block;
+      spreads_[kernel_.flat_thread.value] = below > 1 ? Spread::thread : Spread::block;
   }
 
   void parameter(TensorId id) {
@@ -72,9 +74,10 @@ private:
   }
 
   void define(VarId var, Spread spread = Spread::block) {
-    require(defined_.insert(var).second, "`{}` is defined twice", name(var));
-    visible_.insert(var);
-    spreads_[var] = spread;
+    require(!defined_[var.value], "`{}` is defined twice", name(var));
+    defined_[var.value] = visible_[var.value] = true;
+    scope_.push_back(var);
+    spreads_[var.value] = spread;
   }
 
   /// Checks that a value can be computed here, and says how far threads differ in it.
@@ -84,9 +87,8 @@ private:
     for (ValueId id : reachable(kernel_.values, {&root, 1})) {
       const Value& v = kernel_.values[id];
       if (v.form == Form::variable) {
-        require(visible_.contains(VarId(v.ref)), "`{}` is used where it has no value",
-                name(VarId(v.ref)));
-        spread = wider(spread, spreads_.at(VarId(v.ref)));
+        require(visible_[v.ref], "`{}` is used where it has no value", name(VarId(v.ref)));
+        spread = wider(spread, spreads_[v.ref]);
       }
       if (v.form == Form::element) {
         require(kernel_[TensorId(v.ref)].memory == Memory::registers,
@@ -224,20 +226,21 @@ private:
   /// A body of its own: what it defines and allocates ends with it (shared memory stays).
   template <class F>
   void nested(const Body& statements, Spread around, F&& enter) {
-    std::set<VarId> visible = visible_;
-    size_t scoped = scoped_.size();
+    size_t outer = scope_.size(), scoped = scoped_.size();
     enter();
     body(statements, around);
-    visible_ = std::move(visible);
+    for (; scope_.size() > outer; scope_.pop_back()) visible_[scope_.back().value] = false;
     for (; scoped_.size() > scoped; scoped_.pop_back()) live_.erase(scoped_.back());
   }
 
   const Kernel& kernel_;
   std::string_view stage_;
-  std::set<VarId> defined_, visible_;
+  std::vector<bool> defined_, visible_; ///< by variable
+  std::vector<Spread> spreads_;         ///< by variable
+  std::vector<VarId> scope_;            ///< what is visible, in order
   std::set<TensorId> live_;
   std::vector<TensorId> scoped_;
-  std::unordered_map<VarId, Spread> spreads_, modes_;
+  std::unordered_map<VarId, Spread> modes_;
   int branches_ = 0;
 };
 

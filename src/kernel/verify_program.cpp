@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "kernel/verify.h"
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -92,18 +93,19 @@ private:
 
   /// Buffers of one slot are in use one after the other.
   void lives() const {
-    std::map<uint32_t, std::vector<uint32_t>> slots;
+    using Life = std::pair<int, int>;
+    std::map<uint32_t, std::vector<std::pair<Life, uint32_t>>> slots;
     for (const auto& [id, life] : life_)
       if (program_.buffers[id].kind == Buffer::Kind::workspace)
-        slots[program_.buffers[id].slot].push_back(id);
-    for (const auto& [slot, ids] : slots)
-      for (size_t i = 0; i < ids.size(); ++i)
-        for (size_t j = 0; j < i; ++j) {
-          auto [a_first, a_last] = life_.at(ids[i]);
-          auto [b_first, b_last] = life_.at(ids[j]);
-          require(a_last < b_first || b_last < a_first, "`{}` and `{}` share slot {} at one time",
-                  program_.buffers[ids[i]].name, program_.buffers[ids[j]].name, slot);
-        }
+        slots[program_.buffers[id].slot].emplace_back(life, id);
+    for (auto& [slot, users] : slots) {
+      std::sort(users.begin(), users.end());
+      for (size_t i = 1; i < users.size(); ++i)
+        require(users[i - 1].first.second < users[i].first.first,
+                "`{}` and `{}` share slot {} at one time",
+                program_.buffers[users[i - 1].second].name, program_.buffers[users[i].second].name,
+                slot);
+    }
   }
 
   const Program& program_;

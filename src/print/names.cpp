@@ -35,7 +35,7 @@ NameScope::NameScope(std::span<const WordList> reserved)
 
 bool NameScope::reserved(const std::string& name) const {
   return std::any_of(reserved_.begin(), reserved_.end(), [&](WordList list) {
-    return std::find(list.begin(), list.end(), name) != list.end();
+    return std::binary_search(list.begin(), list.end(), std::string_view(name));
   });
 }
 

@@ -12,7 +12,7 @@
 
 namespace tang::print {
 
-using WordList = std::span<const std::string_view>;
+using WordList = std::span<const std::string_view>; ///< in ascending order
 
 /// Identifiers in use, in nested scopes. A name is taken in its scope and in those inside it.
 class NameScope {
