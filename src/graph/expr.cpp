@@ -1,6 +1,7 @@
 #include "graph/expr.h"
 #include "base/check.h"
 #include "base/checked.h"
+#include "base/reachable.h"
 #include <algorithm>
 #include <bit>
 
@@ -271,32 +272,21 @@ ExprId ExprStore::with_operands(ExprId id, std::span<const ExprId> operands) {
 }
 
 std::vector<ExprId> reachable(const ExprStore& store, std::span<const ExprId> roots) {
-  std::vector<ExprId> found, stack;
-  std::unordered_set<ExprId> seen;
-  auto push = [&](ExprId id) {
-    if (id && seen.insert(id).second) stack.push_back(id);
-  };
-  for (ExprId root : roots) push(root);
-  while (!stack.empty()) {
-    ExprId id = stack.back();
-    stack.pop_back();
-    found.push_back(id);
-    for (ExprId operand : store[id].operands) push(operand);
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+  return reachable_ids(
+      roots, [&](ExprId id) -> const auto& { return store[id].operands; });
 }
 
 ExprId rewrite(ExprStore& store, ExprId root, const std::function<ExprId(ExprId)>& visit) {
   if (!root) return root;
-  std::unordered_map<ExprId, ExprId> done;
-  std::vector<ExprId> operands;
-  for (ExprId id : reachable(store, {&root, 1})) {
+  const std::vector<ExprId> order = reachable(store, {&root, 1});
+  std::vector<ExprId> done, operands;
+  done.reserve(order.size());
+  for (ExprId id : order) {
     operands.clear();
-    for (ExprId operand : store[id].operands) operands.push_back(done.at(operand));
-    done[id] = visit(store.with_operands(id, operands));
+    for (ExprId operand : store[id].operands) operands.push_back(value_for(order, done, operand));
+    done.push_back(visit(store.with_operands(id, operands)));
   }
-  return done.at(root);
+  return done.back();
 }
 
 ExprId substitute(ExprStore& store, ExprId root, const std::unordered_map<IndexId, ExprId>& map) {

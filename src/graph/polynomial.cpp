@@ -1,13 +1,29 @@
 #include "graph/polynomial.h"
 #include "base/checked.h"
+#include "base/reachable.h"
 #include <algorithm>
 
 namespace tang::graph {
 
-bool Polynomial::add(const Monomial& monomial, int64_t coefficient) {
+namespace {
+
+/// Where a monomial stands in a list of terms, or would.
+template <class Terms>
+auto place_of(Terms& terms, const Polynomial::Monomial& monomial) {
+  return std::lower_bound(
+      terms.begin(), terms.end(), monomial,
+      [](const Polynomial::Term& term, const Polynomial::Monomial& m) { return term.first < m; });
+}
+
+} // namespace
+
+bool Polynomial::add(Monomial monomial, int64_t coefficient) {
   if (coefficient == 0) return true;
-  auto [at, inserted] = terms_.try_emplace(monomial, coefficient);
-  if (inserted) return true;
+  auto at = place_of(terms_, monomial);
+  if (at == terms_.end() || at->first != monomial) {
+    terms_.emplace(at, std::move(monomial), coefficient);
+    return true;
+  }
   auto sum = checked_add(at->second, coefficient);
   if (!sum) return false;
   if (*sum == 0)
@@ -17,32 +33,37 @@ bool Polynomial::add(const Monomial& monomial, int64_t coefficient) {
   return true;
 }
 
-Polynomial Polynomial::constant(int64_t value) {
+Polynomial Polynomial::term(Monomial monomial, int64_t coefficient) {
   Polynomial p;
-  p.add({}, value);
+  if (coefficient != 0) p.terms_.emplace_back(std::move(monomial), coefficient);
   return p;
 }
 
-Polynomial Polynomial::atom(ExprId id) {
-  Polynomial p;
-  p.add({id}, 1);
-  return p;
-}
-
-std::optional<Polynomial> Polynomial::plus(const Polynomial& o) const {
-  Polynomial sum = *this;
-  for (const auto& [monomial, coefficient] : o.terms_)
-    if (!sum.add(monomial, coefficient)) return std::nullopt;
+/// *this + sign * o; both lists ascend.
+std::optional<Polynomial> Polynomial::combined(const Polynomial& o, int64_t sign) const {
+  Polynomial sum;
+  sum.terms_.reserve(terms_.size() + o.terms_.size());
+  auto a = terms_.begin();
+  for (const auto& [monomial, coefficient] : o.terms_) {
+    for (; a != terms_.end() && a->first < monomial; ++a) sum.terms_.push_back(*a);
+    auto signed_coefficient = checked_mul(sign, coefficient);
+    bool both = a != terms_.end() && a->first == monomial;
+    auto total = signed_coefficient && both ? checked_add(a->second, *signed_coefficient)
+                                            : signed_coefficient;
+    if (!total) return std::nullopt;
+    if (*total != 0) sum.terms_.emplace_back(monomial, *total);
+    a += both;
+  }
+  sum.terms_.insert(sum.terms_.end(), a, terms_.end());
   return sum;
 }
 
+std::optional<Polynomial> Polynomial::plus(const Polynomial& o) const {
+  return combined(o, 1);
+}
+
 std::optional<Polynomial> Polynomial::minus(const Polynomial& o) const {
-  Polynomial difference = *this;
-  for (const auto& [monomial, coefficient] : o.terms_)
-    if (coefficient == std::numeric_limits<int64_t>::min() ||
-        !difference.add(monomial, -coefficient))
-      return std::nullopt;
-  return difference;
+  return combined(o, -1);
 }
 
 std::optional<Polynomial> Polynomial::times(const Polynomial& o) const {
@@ -50,12 +71,13 @@ std::optional<Polynomial> Polynomial::times(const Polynomial& o) const {
   constexpr size_t limit = 256;
   if (terms_.size() * o.terms_.size() > limit) return std::nullopt;
   Polynomial product;
+  product.terms_.reserve(terms_.size() * o.terms_.size());
   for (const auto& [m1, c1] : terms_)
     for (const auto& [m2, c2] : o.terms_) {
       Monomial monomial;
       std::merge(m1.begin(), m1.end(), m2.begin(), m2.end(), std::back_inserter(monomial));
       auto coefficient = checked_mul(c1, c2);
-      if (!coefficient || monomial.size() > 16 || !product.add(monomial, *coefficient))
+      if (!coefficient || monomial.size() > 16 || !product.add(std::move(monomial), *coefficient))
         return std::nullopt;
     }
   return product;
@@ -67,9 +89,9 @@ std::optional<int64_t> Polynomial::as_constant() const {
   return std::nullopt;
 }
 
-int64_t Polynomial::constant_term() const {
-  auto at = terms_.find({});
-  return at == terms_.end() ? 0 : at->second;
+int64_t Polynomial::coefficient(const Monomial& monomial) const {
+  auto at = place_of(terms_, monomial);
+  return at != terms_.end() && at->first == monomial ? at->second : 0;
 }
 
 std::optional<std::pair<Polynomial, Polynomial>> Polynomial::split(ExprId atom) const {
@@ -98,9 +120,7 @@ std::optional<Polynomial> divide(const Polynomial& p, int64_t divisor, bool rema
   for (const auto& [monomial, coefficient] : p.terms()) {
     if (monomial.empty()) continue;
     if (coefficient % divisor != 0) return std::nullopt;
-    Polynomial term = Polynomial::constant(coefficient / divisor);
-    for (ExprId atom : monomial) term = *term.times(Polynomial::atom(atom));
-    quotient = *quotient.plus(term);
+    quotient = *quotient.plus(Polynomial::term(monomial, coefficient / divisor));
   }
   int64_t constant = p.constant_term();
   if (remainder) return Polynomial::constant(floormod(constant, divisor));
@@ -109,47 +129,56 @@ std::optional<Polynomial> divide(const Polynomial& p, int64_t divisor, bool rema
 
 } // namespace
 
+namespace {
+
+/// Operands that the polynomial of a term is made of; atoms have none.
+std::span<const ExprId> parts_of(const ExprStore& store, const Expr& e) {
+  switch (e.op) {
+  case Op::add:
+  case Op::sub:
+  case Op::mul:
+  case Op::neg: return e.operands;
+  case Op::floordiv:
+  case Op::mod:
+    if (store.as_integer(e.operands[1]).value_or(0) > 0) return e.operands;
+    return {};
+  default: return {};
+  }
+}
+
+} // namespace
+
 std::optional<Polynomial> polynomial_of(const ExprStore& store, ExprId root) {
   if (!root || store[root].scalar != Scalar::integer) return std::nullopt;
-  // Atoms stop the walk, so only sums and products are visited.
-  std::unordered_map<ExprId, Polynomial> done;
-  std::vector<ExprId> stack{root};
-  while (!stack.empty()) {
-    ExprId id = stack.back();
+  if (auto value = store.as_integer(root)) return Polynomial::constant(*value);
+  if (parts_of(store, store[root]).empty()) return Polynomial::atom(root);
+  // Atoms stop the walk, so only sums, products and what divides exactly are visited.
+  const auto order = reachable_ids(std::span<const ExprId>(&root, 1),
+                                   [&](ExprId id) { return parts_of(store, store[id]); });
+  std::vector<Polynomial> done;
+  done.reserve(order.size());
+  auto of = [&](ExprId id) -> const Polynomial& { return value_for(order, done, id); };
+  for (ExprId id : order) {
     const Expr& e = store[id];
-    if (done.contains(id)) {
-      stack.pop_back();
-      continue;
-    }
-    bool arithmetic = e.op == Op::add || e.op == Op::sub || e.op == Op::mul || e.op == Op::neg;
-    bool division = (e.op == Op::floordiv || e.op == Op::mod) &&
-                    store.as_integer(e.operands[1]).value_or(0) > 0;
-    if (arithmetic || division) {
-      bool ready = true;
-      for (ExprId operand : e.operands)
-        if (!done.contains(operand)) stack.push_back(operand), ready = false;
-      if (!ready) continue;
-    }
-    stack.pop_back();
     std::optional<Polynomial> value;
     switch (e.op) {
     case Op::literal_int: value = Polynomial::constant(e.integer); break;
-    case Op::add: value = done[e.operands[0]].plus(done[e.operands[1]]); break;
-    case Op::sub: value = done[e.operands[0]].minus(done[e.operands[1]]); break;
-    case Op::mul: value = done[e.operands[0]].times(done[e.operands[1]]); break;
-    case Op::neg: value = Polynomial().minus(done[e.operands[0]]); break;
+    case Op::add: value = of(e.operands[0]).plus(of(e.operands[1])); break;
+    case Op::sub: value = of(e.operands[0]).minus(of(e.operands[1])); break;
+    case Op::mul: value = of(e.operands[0]).times(of(e.operands[1])); break;
+    case Op::neg: value = Polynomial().minus(of(e.operands[0])); break;
     case Op::floordiv:
     case Op::mod:
-      if (division)
-        value = divide(done[e.operands[0]], *store.as_integer(e.operands[1]), e.op == Op::mod);
+      if (!parts_of(store, e).empty())
+        value = divide(of(e.operands[0]), *store.as_integer(e.operands[1]), e.op == Op::mod);
       if (!value) value = Polynomial::atom(id);
       break;
     default: value = Polynomial::atom(id); break;
     }
     if (!value) return std::nullopt;
-    done[id] = std::move(*value);
+    done.push_back(std::move(*value));
   }
-  return done.at(root);
+  return std::move(done.back());
 }
 
 ExprId build(ExprStore& store, const Polynomial& polynomial) {

@@ -6,37 +6,43 @@
 //
 // An atom is any integer term that is not a sum, product or literal: an index, a dim, a `floordiv`,
 // a `mod`, a gathered read.
+#include "base/inline_vector.h"
 #include "graph/expr.h"
-#include <map>
 
 namespace tang::graph {
 
 class Polynomial {
 public:
-  using Monomial = std::vector<ExprId>; ///< atoms, ascending; empty for the constant
+  using Monomial = InlineVector<ExprId, 4>;  ///< atoms, ascending; empty for the constant
+  using Term = std::pair<Monomial, int64_t>; ///< and its coefficient, never 0
 
   Polynomial() = default;
-  static Polynomial constant(int64_t value);
-  static Polynomial atom(ExprId id);
+  static Polynomial constant(int64_t value) { return term({}, value); }
+  static Polynomial atom(ExprId id) { return term({id}, 1); }
+  static Polynomial term(Monomial monomial, int64_t coefficient);
 
   /// Empty when a coefficient leaves 64 bits.
   std::optional<Polynomial> plus(const Polynomial& o) const;
   std::optional<Polynomial> minus(const Polynomial& o) const;
   std::optional<Polynomial> times(const Polynomial& o) const;
 
-  const std::map<Monomial, int64_t>& terms() const { return terms_; }
+  /// Ascending by monomial.
+  const std::vector<Term>& terms() const { return terms_; }
   bool is_zero() const { return terms_.empty(); }
   /// The value when no atom occurs.
   std::optional<int64_t> as_constant() const;
-  int64_t constant_term() const;
+  int64_t constant_term() const { return coefficient({}); }
+  /// Of the monomial; 0 where it does not occur.
+  int64_t coefficient(const Monomial& monomial) const;
   /// The polynomial that multiplies `atom` when it occurs only to the first power; and what is
   /// left.
   std::optional<std::pair<Polynomial, Polynomial>> split(ExprId atom) const;
   friend bool operator==(const Polynomial&, const Polynomial&) = default;
 
 private:
-  bool add(const Monomial& monomial, int64_t coefficient);
-  std::map<Monomial, int64_t> terms_;
+  bool add(Monomial monomial, int64_t coefficient);
+  std::optional<Polynomial> combined(const Polynomial& o, int64_t sign) const;
+  std::vector<Term> terms_;
 };
 
 /// Empty when the term is not an integer or a coefficient overflows. `floordiv` and `mod` by a

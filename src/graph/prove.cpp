@@ -34,12 +34,6 @@ Maybe scaled_goal(const Polynomial& p, int64_t c) {
   return s ? s->plus(Polynomial::constant(c - 1)) : std::nullopt;
 }
 
-Polynomial product_of(const Polynomial::Monomial& monomial, int64_t coefficient) {
-  Polynomial p = Polynomial::constant(coefficient);
-  for (ExprId atom : monomial) p = *p.times(Polynomial::atom(atom));
-  return p;
-}
-
 /// g*X + k >= 0 means X + floor(k/g) >= 0 for an integer X.
 Polynomial normalized(const Polynomial& p) {
   int64_t divisor = 0;
@@ -51,7 +45,7 @@ Polynomial normalized(const Polynomial& p) {
   if (divisor <= 1) return p;
   Polynomial q = Polynomial::constant(floordiv(p.constant_term(), divisor));
   for (const auto& [monomial, coefficient] : p.terms())
-    if (!monomial.empty()) q = *q.plus(product_of(monomial, coefficient / divisor));
+    if (!monomial.empty()) q = *q.plus(Polynomial::term(monomial, coefficient / divisor));
   return q;
 }
 
@@ -397,7 +391,7 @@ Maybe Proof::without(const Polynomial& goal, const Polynomial& fact, int64_t fc,
   if (fc == least || gc == least) return std::nullopt;
   int64_t g = std::gcd(fc, gc);
   auto left = scaled_goal(goal, std::abs(fc) / g);
-  auto right = fact.times(product_of(rest, std::abs(gc) / g));
+  auto right = fact.times(Polynomial::term(rest, std::abs(gc) / g));
   return left && right ? left->minus(*right) : std::nullopt;
 }
 

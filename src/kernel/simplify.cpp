@@ -51,10 +51,8 @@ Division divide_terms(const Polynomial& form, int64_t c) {
   for (const auto& [monomial, coefficient] : form.terms()) {
     int64_t quotient = coefficient / c, remainder = coefficient % c;
     if (!monomial.empty() && remainder != 0) quotient = 0, remainder = coefficient;
-    Polynomial product = Polynomial::constant(1);
-    for (graph::ExprId atom : monomial) product = *product.times(Polynomial::atom(atom));
-    d.multiple = *d.multiple.plus(*product.times(Polynomial::constant(quotient)));
-    d.rest = *d.rest.plus(*product.times(Polynomial::constant(remainder)));
+    d.multiple = *d.multiple.plus(Polynomial::term(monomial, quotient));
+    d.rest = *d.rest.plus(Polynomial::term(monomial, remainder));
   }
   return d;
 }

@@ -1,9 +1,10 @@
 #include "kernel/value.h"
 #include "base/check.h"
+#include "base/reachable.h"
 #include "kernel/interval.h"
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <unordered_set>
 
 namespace tang::kernel {
 namespace {
@@ -25,10 +26,10 @@ IntRange intersect(IntRange a, IntRange b) {
   return r.lo <= r.hi ? r : b; // an empty one is a value that never comes to be
 }
 
-/// Range of `op` on integers; unknown where no rule gives one.
-IntRange range_of_operation(Op op, std::span<const IntRange> in) {
-  IntRange a = in[0], b = in[in.size() - 1];
-  switch (op) {
+/// Range of an operation on integers; unknown where no rule gives one.
+IntRange range_of_operation(const Value& v, const std::vector<IntRange>& ranges) {
+  IntRange a = ranges[v.operands.front().value], b = ranges[v.operands.back().value];
+  switch (v.op) {
   case Op::add: return add(a, b);
   case Op::sub: return add(a, negate(b));
   case Op::mul: return multiply(a, b);
@@ -60,12 +61,13 @@ IntRange range_of_operation(Op op, std::span<const IntRange> in) {
   case Op::shl:
     if (b.lo == b.hi && b.lo >= 0 && b.lo < 62) return scale(a, int64_t(1) << b.lo);
     return {};
-  case Op::select: return join(in[1], in[2]);
+  case Op::select: return join(ranges[v.operands[1].value], b);
   default: return {};
   }
 }
 
-IntRange range_of_value(const Value& v, std::span<const IntRange> in,
+/// Range of a value, given the ranges of all values made before it.
+IntRange range_of_value(const Value& v, const std::vector<IntRange>& ranges,
                         const std::vector<Var>& vars) {
   if (is_real(v.type)) return {};
   IntRange known;
@@ -78,10 +80,10 @@ IntRange range_of_value(const Value& v, std::span<const IntRange> in,
   }
   case Form::element: break;
   case Form::operation:
-    if (v.type != Type::boolean) known = range_of_operation(v.op, in);
+    if (v.type != Type::boolean) known = range_of_operation(v, ranges);
     break;
-  case Form::convert: known = in[0]; break; // of a real: unknown
-  case Form::round: known = intersect(in[0], graph::range_of(v.to)); break;
+  case Form::convert: known = ranges[v.operands[0].value]; break; // of a real: unknown
+  case Form::round: known = intersect(ranges[v.operands[0].value], graph::range_of(v.to)); break;
   }
   return intersect(known, limits(v.type));
 }
@@ -118,14 +120,11 @@ size_t ValueStore::Hash::operator()(const Value& v) const {
 }
 
 ValueId ValueStore::intern(Value value) {
-  std::vector<IntRange> in;
-  for (ValueId operand : value.operands) {
+  for (ValueId operand : value.operands)
     TANG_CHECK(operand && operand.value < values_.size(), "an operand is missing");
-    in.push_back(ranges_[operand.value]);
-  }
-  IntRange range = range_of_value(value, in, vars_);
   ValueId id = values_.intern(std::move(value));
-  if (ranges_.size() < values_.size()) ranges_.push_back(range);
+  if (ranges_.size() < values_.size())
+    ranges_.push_back(range_of_value(values_[id], ranges_, vars_));
   return id;
 }
 
@@ -260,32 +259,21 @@ graph::IntRange ValueStore::range(ValueId id) const {
 }
 
 std::vector<ValueId> reachable(const ValueStore& store, std::span<const ValueId> roots) {
-  std::vector<ValueId> found, stack;
-  std::unordered_set<ValueId> seen;
-  auto push = [&](ValueId id) {
-    if (id && seen.insert(id).second) stack.push_back(id);
-  };
-  for (ValueId root : roots) push(root);
-  while (!stack.empty()) {
-    ValueId id = stack.back();
-    stack.pop_back();
-    found.push_back(id);
-    for (ValueId operand : store[id].operands) push(operand);
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+  return reachable_ids(
+      roots, [&](ValueId id) -> const auto& { return store[id].operands; });
 }
 
 ValueId rewrite(ValueStore& store, ValueId root, const std::function<ValueId(ValueId)>& visit) {
   if (!root) return root;
-  std::unordered_map<ValueId, ValueId> done;
-  std::vector<ValueId> operands;
-  for (ValueId id : reachable(store, {&root, 1})) {
+  const std::vector<ValueId> order = reachable(store, {&root, 1});
+  std::vector<ValueId> done, operands;
+  done.reserve(order.size());
+  for (ValueId id : order) {
     operands.clear();
-    for (ValueId operand : store[id].operands) operands.push_back(done.at(operand));
-    done[id] = visit(store.with_operands(id, operands));
+    for (ValueId operand : store[id].operands) operands.push_back(value_for(order, done, operand));
+    done.push_back(visit(store.with_operands(id, operands)));
   }
-  return done.at(root);
+  return done.back();
 }
 
 } // namespace tang::kernel

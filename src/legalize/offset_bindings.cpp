@@ -22,12 +22,6 @@ bool is_uniform(const Kernel& kernel, const Polynomial::Monomial& monomial) {
   });
 }
 
-Polynomial term(const Polynomial::Monomial& monomial, int64_t coefficient) {
-  Polynomial p = Polynomial::constant(coefficient);
-  for (graph::ExprId atom : monomial) p = *p.times(Polynomial::atom(atom));
-  return p;
-}
-
 /// The terms over scalar parameters that all `offsets` have, and the least constant. Empty when one
 /// offset has no linear form.
 Polynomial common_part(const Kernel& kernel, const std::vector<Polynomial>& offsets) {
@@ -37,12 +31,11 @@ Polynomial common_part(const Kernel& kernel, const std::vector<Polynomial>& offs
     int64_t least = coefficient;
     bool everywhere = true;
     for (const Polynomial& offset : offsets) {
-      auto at = offset.terms().find(monomial);
-      int64_t here = at == offset.terms().end() ? 0 : at->second;
+      int64_t here = offset.coefficient(monomial);
       everywhere &= monomial.empty() ? here > 0 : here == coefficient;
       least = std::min(least, here);
     }
-    if (everywhere) common = *common.plus(term(monomial, least));
+    if (everywhere) common = *common.plus(Polynomial::term(monomial, least));
   }
   // The pointer stays in front of what is accessed.
   for (const Polynomial& offset : offsets)

@@ -1,4 +1,5 @@
 #include "lower/needs.h"
+#include "base/reachable.h"
 #include <algorithm>
 #include <set>
 
@@ -9,20 +10,7 @@ using graph::ExprStore;
 using graph::Op;
 
 std::vector<ExprId> reachable_here(const ExprStore& store, std::span<const ExprId> roots) {
-  std::vector<ExprId> found, stack;
-  std::unordered_set<ExprId> seen;
-  auto push = [&](ExprId id) {
-    if (id && seen.insert(id).second) stack.push_back(id);
-  };
-  for (ExprId root : roots) push(root);
-  while (!stack.empty()) {
-    ExprId id = stack.back();
-    stack.pop_back();
-    found.push_back(id);
-    for (ExprId operand : direct_operands(store[id])) push(operand);
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+  return reachable_ids(roots, [&](ExprId id) { return direct_operands(store[id]); });
 }
 
 namespace {

@@ -53,6 +53,18 @@ TEST_CASE("sums of index values have one form", "[value]") {
   CHECK(v.text(s.mul(v.n, v.c(0))) == "0");
 }
 
+TEST_CASE("a doubling DAG has a linear form while its coefficients fit", "[value]") {
+  ValueStore s;
+  ValueId x = s.variable({"x", Type::i64, {}, {}}), sum = x;
+  auto atom = [](ValueId id) { return tang::graph::Polynomial::atom(atom_of(id)); };
+  // Sums of machine integers stay as they are written.
+  for (int level = 0; level < 62; ++level) sum = s.add(sum, sum);
+  CHECK(s.size() == 63);
+  CHECK(linear_form(s, sum) == atom(x).times(tang::graph::Polynomial::constant(int64_t{1} << 62)));
+  CHECK(!linear_form(s, s.add(sum, sum)));
+  CHECK(linear_form(s, s.sub(s.add(sum, x), sum)) == atom(x));
+}
+
 TEST_CASE("divisions are decided by ranges", "[value]") {
   Values v;
   ValueStore& s = v.s;
