@@ -150,7 +150,8 @@ std::optional<GraphData> graph_data(const Arguments& arguments, const graph::Gra
                   graph[id].name);
       return std::nullopt;
     }
-    data.inputs[id] = interpret::random_array(graph[id], *shape, *seed, i);
+    data.inputs[id] =
+        interpret::random_array(interpret::tensor_at(graph, id, data.dims), *shape, *seed, i);
   }
   return data;
 }

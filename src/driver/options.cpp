@@ -279,6 +279,16 @@ std::optional<CompileOptions> compile_options(const Arguments& arguments, Sink& 
   out.checks = checks == "none"   ? print::Checks::none
                : checks == "full" ? print::Checks::full
                                   : print::Checks::cheap;
+  if (out.checks == print::Checks::full)
+    for (const auto& spec : out.targets)
+      if (const auto* dialect = print::dialect_named(spec.target->dialect);
+          dialect && !dialect->reads_arguments)
+        sink.report(Kind::target_cannot, {},
+                    "`--checks=full`: the launcher for target `{}` never waits for the device, and "
+                    "so cannot look at the data there",
+                    spec.target->name)
+            .help(
+                "`--checks=cheap` tests all but the data; the code for target `c` tests that too");
   std::string bits = arguments.last(OptionId::index_bits);
   out.index_bits = bits == "32"   ? legalize::IndexBits::narrow
                    : bits == "64" ? legalize::IndexBits::wide

@@ -239,7 +239,8 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
     TensorId id = graph.inputs[i];
     auto shape = shape_of(id);
     if (!shape) return std::nullopt;
-    inputs[id] = interpret::random_array(graph[id], *shape, seed, i);
+    inputs[id] =
+        interpret::random_array(interpret::tensor_at(graph, id, vectors.dims), *shape, seed, i);
     vectors.inputs.push_back(inputs[id]);
   }
   // Generated code keeps intermediates as `store` and `accumulate` lines say; no target of this

@@ -69,8 +69,11 @@ struct Tensor {
   std::vector<ExprId> strides;   ///< elements; empty = row-major contiguous
   int align = 16;                ///< bytes
   std::optional<IntRange> range; ///< declared or derived value range of integers, inclusive
-  bool sorted = false;           ///< declared non-decreasing
-  std::vector<double> reals;     ///< constant tables
+  /// The ends of a declared range as terms over dims, where they depend on dims; `range` holds what
+  /// all sizes allow.
+  ExprId range_lo, range_hi;
+  bool sorted = false;       ///< declared non-decreasing
+  std::vector<double> reals; ///< constant tables
   std::vector<int64_t> integers;
   TensorId over;            ///< output stored in place of this input
   bool store_given = false; ///< a `store` line chose `type` (interpreter: only with --emulate)

@@ -43,6 +43,9 @@ public:
 private:
   const std::string& name(TensorId id) const { return names_.tensors[id.value]; }
   std::string extent(ExprId id) { return TermPrinter(graph_, names_).print(id); }
+  std::string end(ExprId term, int64_t value) {
+    return term ? extent(term) : fmt::format("{}", value);
+  }
   static std::string quoted(const std::string& text) {
     return text.empty() ? "" : fmt::format(" \"{}\"", text);
   }
@@ -66,7 +69,7 @@ private:
     std::string text = fmt::format("{} {}{} : {}", t.kind == TensorKind::param ? "param" : "input",
                                    name(id), quoted(t.external), type_of(t));
     if (t.range && *t.range != range_of(t.type))
-      text += fmt::format(" in {}..{}", t.range->lo, t.range->hi);
+      text += fmt::format(" in {}..{}", end(t.range_lo, t.range->lo), end(t.range_hi, t.range->hi));
     if (t.sorted) text += " sorted";
     out_.raw(text);
   }

@@ -53,6 +53,8 @@ private:
     where_ = fmt::format("tensor `{}`", tensor.name);
     for (ExprId extent : tensor.shape) check_extent(extent);
     for (ExprId stride : tensor.strides) check_extent(stride);
+    for (ExprId end : {tensor.range_lo, tensor.range_hi})
+      if (end) check_extent(end);
     require(tensor.strides.empty() || tensor.strides.size() == tensor.shape.size(),
             "{} strides for rank {}", tensor.strides.size(), tensor.shape.size());
     switch (tensor.kind) {

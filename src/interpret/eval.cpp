@@ -122,7 +122,7 @@ bool Evaluation::read_inputs(const Values& inputs) {
       ok = false;
       continue;
     }
-    ok &= check_elements(tensor, *stored);
+    ok &= check_elements(tensor_at(graph_, id, dims_), *stored);
     at(id) = std::move(*stored);
   }
   return ok;

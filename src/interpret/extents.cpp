@@ -51,4 +51,15 @@ std::optional<std::vector<int64_t>> shape_of(const graph::Graph& graph, graph::T
   return shape;
 }
 
+graph::Tensor tensor_at(const graph::Graph& graph, graph::TensorId id,
+                        std::span<const int64_t> dims) {
+  graph::Tensor tensor = graph[id];
+  // An end that leaves 64 bits allows what all sizes allow.
+  auto end = [&](ExprId term, int64_t& value) {
+    if (term) value = extent_value(graph.exprs, term, dims).value_or(value);
+  };
+  if (tensor.range) end(tensor.range_lo, tensor.range->lo), end(tensor.range_hi, tensor.range->hi);
+  return tensor;
+}
+
 } // namespace tang::interpret

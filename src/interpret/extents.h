@@ -14,4 +14,8 @@ std::optional<int64_t> extent_value(const graph::ExprStore& store, graph::ExprId
 std::optional<std::vector<int64_t>> shape_of(const graph::Graph& graph, graph::TensorId tensor,
                                              std::span<const int64_t> dims);
 
+/// The tensor with the range that its declaration gives at these dims.
+graph::Tensor tensor_at(const graph::Graph& graph, graph::TensorId tensor,
+                        std::span<const int64_t> dims);
+
 } // namespace tang::interpret

@@ -25,7 +25,9 @@ graph::IntRange range_for(const graph::Tensor& tensor) {
   graph::IntRange held = graph::range_of(tensor.type);
   graph::IntRange wanted = tensor.range.value_or(
       graph::is_signed(tensor.type) ? graph::IntRange{-128, 127} : graph::IntRange{0, 255});
-  return {std::max(held.lo, wanted.lo), std::min(held.hi, wanted.hi)};
+  graph::IntRange range{std::max(held.lo, wanted.lo), std::min(held.hi, wanted.hi)};
+  // Sizes at which no value is allowed have data that breaks the declaration.
+  return {range.lo, std::max(range.lo, range.hi)};
 }
 
 } // namespace

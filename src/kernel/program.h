@@ -29,6 +29,15 @@ struct Slot {
   ValueId bytes; ///< host value
 };
 
+/// What a caller promises about the integers of an input: every one lies in lo..hi, and where
+/// `sorted` none is less than the one before it in row-major order.
+struct Promise {
+  BufferId buffer;
+  std::vector<ValueId> shape, strides; ///< host values, elements; at least one mode
+  ValueId lo, hi;                      ///< host values
+  bool sorted = false;
+};
+
 struct Binding {
   BufferId buffer;
   ValueId offset; ///< host value, elements: constant leading places of `repeat` live here
@@ -73,6 +82,7 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Buffer> buffers;
   std::vector<BufferId> arguments; ///< inputs and params as declared, then outputs as declared
+  std::vector<Promise> promises;
   std::vector<Slot> slots;
   std::vector<Step> steps;
   int64_t max_blocks = 0; ///< the launcher refuses a grid with more; 0 = no limit

@@ -25,6 +25,7 @@ public:
     for (BufferId id : program_.arguments)
       arguments += (arguments.empty() ? "" : ", ") + buffer_name(id);
     out_.line("arguments ({})", arguments);
+    for (const Promise& promise : program_.promises) this->promise(promise);
     if (program_.max_blocks) out_.line("max_blocks {}", program_.max_blocks);
     steps(program_.steps);
     out_.dedent();
@@ -72,6 +73,13 @@ private:
     out_.line("buffer {}: {} {} ({}){}{}{}", buffer_name(BufferId(i)), kind,
               graph::info(b.type).name, elements, slot,
               b.align != 16 ? fmt::format(" align {}", b.align) : "", b.written ? " written" : "");
+  }
+
+  void promise(const Promise& p) {
+    std::string shape = list(p.shape), strides = list(p.strides);
+    std::string lo = text(p.lo), hi = text(p.hi);
+    out_.line("promise {} ({}):({}) in {}..{}{}", buffer_name(p.buffer), shape, strides, lo, hi,
+              p.sorted ? " sorted" : "");
   }
 
   void steps(const std::vector<Step>& steps) {

@@ -22,6 +22,13 @@ public:
       if (buffer.kind == Buffer::Kind::workspace)
         require(buffer.slot < program_.slots.size(), "`{}` is in slot {} of {}", buffer.name,
                 buffer.slot, program_.slots.size());
+    for (const Promise& promise : program_.promises)
+      require(promise.buffer.value < program_.buffers.size() && !promise.shape.empty() &&
+                  promise.shape.size() == promise.strides.size() &&
+                  graph::scalar_of(program_.buffers[promise.buffer.value].type) !=
+                      graph::Scalar::real,
+              "a promise about buffer {} of {} does not fit it", promise.buffer.value,
+              program_.buffers.size());
     steps(program_.steps);
     for (size_t i = 0; i < program_.buffers.size(); ++i) written(static_cast<uint32_t>(i));
     lives();

@@ -97,6 +97,28 @@ ValueId Host::elements(const graph::Tensor& tensor) {
   return v.select(empty, zero, last);
 }
 
+std::optional<kernel::Promise> Host::promise(const graph::Tensor& tensor, kernel::BufferId buffer) {
+  auto& v = values();
+  graph::IntRange held = graph::range_of(tensor.type), range = tensor.range.value_or(held);
+  bool flag = tensor.type == graph::ElemType::boolean;
+  if (flag) range = {0, 1};
+  if (!flag && !tensor.sorted && range == held) return std::nullopt;
+  kernel::Promise out;
+  out.buffer = buffer, out.sorted = tensor.sorted;
+  out.lo = tensor.range_lo ? term(tensor.range_lo) : v.integer(range.lo, Type::i64);
+  out.hi = tensor.range_hi ? term(tensor.range_hi) : v.integer(range.hi, Type::i64);
+  ValueId packed = v.integer(1, Type::i64);
+  for (size_t i = tensor.shape.size(); i-- > 0;) {
+    ValueId extent = term(tensor.shape[i]);
+    out.shape.insert(out.shape.begin(), extent);
+    out.strides.insert(out.strides.begin(),
+                       tensor.strides.empty() ? packed : term(tensor.strides[i]));
+    packed = v.mul(packed, extent);
+  }
+  if (out.shape.empty()) out.shape = out.strides = {v.integer(1, Type::i64)};
+  return out;
+}
+
 ValueId Host::offset(const TensorSource& source) {
   auto& v = values();
   const graph::Tensor& t = graph_[source.tensor];

@@ -19,6 +19,8 @@ public:
   VarId declare_step(graph::TensorId step, const std::string& name);
   /// Elements in memory: the product of the extents, or 1 + the largest offset when strided.
   ValueId elements(const graph::Tensor& tensor);
+  /// What the declaration of an input promises about its data; empty for nothing.
+  std::optional<kernel::Promise> promise(const graph::Tensor& tensor, kernel::BufferId buffer);
   /// Elements in front of a parameter's part of its tensor.
   ValueId offset(const TensorSource& source);
   ValueId bytes(graph::ElemType type, ValueId elements);

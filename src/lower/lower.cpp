@@ -23,7 +23,11 @@ public:
   }
 
   kernel::Program run(const plan::Plan& plan) {
-    for (TensorId id : graph_.inputs) program_.arguments.push_back(buffer(id));
+    for (TensorId id : graph_.inputs) {
+      program_.arguments.push_back(buffer(id));
+      if (auto promise = host_.promise(graph_[id], program_.arguments.back()))
+        program_.promises.push_back(std::move(*promise));
+    }
     for (TensorId id : graph_.outputs) {
       BufferId b = buffer(id);
       program_.buffers[b.value].written = true;

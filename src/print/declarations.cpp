@@ -47,7 +47,9 @@ void status(TextWriter& out) {
   out.raw("typedef enum {");
   out.raw("  TG_OK,");
   out.raw("  TG_E_NULL,        // a pointer that is needed is null");
-  out.raw("  TG_E_DIM,         // a dim outside its range, or sizes beyond 64 bits");
+  out.raw(
+      "  TG_E_DIM,         // a dim out of range, sizes beyond 64 bits, or data not as declared "
+      "(--checks=full)");
   out.raw("  TG_E_ALIGN,       // a pointer is not aligned as its tensor must be");
   out.raw("  TG_E_WORKSPACE,   // the workspace is too small");
   out.raw("  TG_E_ALIAS,       // an output shares bytes with something else");
@@ -65,7 +67,7 @@ void status_string(TextWriter& out) {
   constexpr std::pair<const char*, const char*> texts[] = {
       {"TG_OK", "ok"},
       {"TG_E_NULL", "a pointer is null"},
-      {"TG_E_DIM", "a dim is outside its range"},
+      {"TG_E_DIM", "a dim or data is outside its declared range"},
       {"TG_E_ALIGN", "a pointer is not aligned"},
       {"TG_E_WORKSPACE", "the workspace is too small"},
       {"TG_E_ALIAS", "an output overlaps another buffer"},

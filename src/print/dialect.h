@@ -155,6 +155,7 @@ struct Dialect {
   bool
       packed_stores; ///< two threads never write one byte at a time: stores to half a byte are safe
   int widest_move;   ///< bytes of the widest single access
+  bool reads_arguments; ///< the launcher may read what its pointers point to
   Sentences sentences;
 };
 

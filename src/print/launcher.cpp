@@ -60,6 +60,7 @@ private:
   std::string assemble(const std::string& head, Function& f, const std::string& body);
   void check_overflow(Function& f, size_t mark, const char* failure);
   void check_arguments(Function& f);
+  void check_data(Function& f);
   void steps(Function& f, const std::vector<Step>& steps);
   void dispatch(Function& f, const Dispatch& dispatch);
   void variant(Function& f, const Variant& variant);
@@ -114,6 +115,12 @@ void Launcher::compute_sizes() {
   if (checks_ != Checks::none) {
     roots_ = argument_bytes_;
     roots_.push_back(workspace_bytes_);
+  }
+  if (checks_ != Checks::full) return;
+  for (const Promise& promise : program_.promises) {
+    roots_.insert(roots_.end(), promise.shape.begin(), promise.shape.end());
+    roots_.insert(roots_.end(), promise.strides.begin(), promise.strides.end());
+    roots_.push_back(promise.lo), roots_.push_back(promise.hi);
   }
 }
 
@@ -241,9 +248,36 @@ void Launcher::check_arguments(Function& f) {
   f.out.raw("}");
 }
 
+/// The promises of callers, kept or not.
+void Launcher::check_data(Function& f) {
+  for (const Promise& promise : program_.promises) {
+    const Buffer& buffer = program_.buffers[promise.buffer.value];
+    size_t mark = f.out.text().size();
+    auto list = [&](const std::vector<ValueId>& values) {
+      std::vector<std::string> texts;
+      for (ValueId id : values) texts.push_back(f.values.text(id));
+      return fmt::format("{}", fmt::join(texts, ", "));
+    };
+    std::string shape = list(promise.shape), strides = list(promise.strides);
+    std::string ends = list({promise.lo, promise.hi});
+    f.out.raw("{");
+    f.out.line("  const int64_t shape[] = {{{}}}, strides[] = {{{}}}, ends[] = {{{}}};", shape,
+               strides, ends);
+    f.out.line("  int64_t at[{}] = {{0}};", promise.shape.size());
+    check_overflow(f, mark, "TG_E_DIM");
+    helpers_.insert("tg_host_keeps");
+    f.out.line("  if (!tg_host_keeps(args->{}, {}, {}, {}, shape, strides, at, ends[0], ends[1], "
+               "{})) return TG_E_DIM;",
+               names_.buffers[promise.buffer.value], graph::info(buffer.type).bits,
+               graph::is_signed(buffer.type), promise.shape.size(), promise.sorted);
+    f.out.raw("}");
+  }
+}
+
 std::string Launcher::run_function() {
   Function f(*this, roots_);
-  for (const char* name : {"pointers", "sizes", "alignments", "written", "i", "j"})
+  for (const char* name :
+       {"pointers", "sizes", "alignments", "written", "i", "j", "shape", "strides", "ends", "at"})
     f.names.take(name);
   bool check = checks_ != Checks::none;
   f.out.indent();
@@ -263,6 +297,7 @@ std::string Launcher::run_function() {
   }
   read_dims(f, check, "TG_E_DIM");
   if (check) check_arguments(f);
+  if (checks_ == Checks::full) check_data(f);
   steps(f, program_.steps);
   f.out.raw("return TG_OK;");
   return assemble(run_head(task_.linkage, task_.symbol, task_.prefix), f, f.out.text());

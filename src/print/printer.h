@@ -7,7 +7,7 @@
 namespace tang::print {
 
 enum class Checks : uint8_t {
-  full,  ///< the same as cheap for targets whose data the launcher cannot read
+  full,  ///< also what callers promise about data; for dialects that read arguments
   cheap, ///< everything but reading data
   none
 };

@@ -1,6 +1,6 @@
 #include "rewrite/specialize.h"
 #include "base/check.h"
-#include <algorithm>
+#include "graph/prover.h"
 
 namespace tang::rewrite {
 using namespace graph;
@@ -12,7 +12,10 @@ public:
   explicit Specialization(Graph& graph) : graph_(graph), s_(graph.exprs) {}
 
   void run() {
-    for (Tensor& tensor : graph_.tensors) terms(tensor.shape), terms(tensor.strides);
+    for (Tensor& tensor : graph_.tensors) {
+      terms(tensor.shape), terms(tensor.strides);
+      ends(tensor);
+    }
     for (Monoid& monoid : graph_.monoids) {
       for (MonoidField& field : monoid.fields) axes(field.axes), term(field.identity);
       terms(monoid.combine);
@@ -31,6 +34,17 @@ private:
   }
   void terms(std::vector<ExprId>& roots) {
     for (ExprId& root : roots) term(root);
+  }
+  /// A declared range may be narrower at fewer sizes.
+  void ends(Tensor& tensor) {
+    if (tensor.range_lo) {
+      term(tensor.range_lo);
+      tensor.range->lo = Prover(graph_).range(tensor.range_lo).lo;
+    }
+    if (tensor.range_hi) {
+      term(tensor.range_hi);
+      tensor.range->hi = Prover(graph_).range(tensor.range_hi).hi;
+    }
   }
   void axes(std::vector<Axis>& list) {
     for (Axis& axis : list) term(axis.extent), term(axis.lo), term(axis.hi);
@@ -68,9 +82,7 @@ private:
 Graph specialize(Graph graph, std::vector<Dim> dims) {
   TANG_CHECK(dims.size() == graph.dims.size(), "{} dims for {}", dims.size(), graph.dims.size());
   graph.dims = std::move(dims);
-  bool fixed = std::any_of(graph.dims.begin(), graph.dims.end(),
-                           [](const Dim& dim) { return dim.lo == dim.hi; });
-  if (fixed) Specialization(graph).run();
+  Specialization(graph).run();
   return graph;
 }
 

@@ -36,6 +36,40 @@ static inline int64_t tg_host_mod(int64_t a, int64_t b) {
   const int64_t r = a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
+//// tg_host_element
+// Element `i` of integers of 4 to 64 bits; below 8 there are two to a byte.
+static inline int64_t tg_host_element(const void *data, int64_t i, int bits, bool is_signed) {
+  if (bits == 4) {
+    const int v = ((const uint8_t *)data)[i / 2] >> (i % 2 * 4) & 15;
+    return is_signed && v > 7 ? v - 16 : v;
+  }
+  if (bits == 8) return is_signed ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
+  if (bits == 16) return ((const int16_t *)data)[i];
+  if (bits == 32) return is_signed ? ((const int32_t *)data)[i] : (int64_t)((const uint32_t *)data)[i];
+  return ((const int64_t *)data)[i];
+}
+//// tg_host_keeps
+// Whether every element lies in lo..hi and, where `sorted`, none is less than the one before it in row-major order.
+// `at` is room for a place, all 0.
+static inline bool tg_host_keeps(const void *data, int bits, bool is_signed, int rank, const int64_t *shape,
+                                 const int64_t *strides, int64_t *at, int64_t lo, int64_t hi, bool sorted) {
+  for (int mode = 0; mode < rank; ++mode) {
+    if (shape[mode] <= 0) return true;
+  }
+  for (int64_t offset = 0, last = lo;;) {
+    const int64_t value = tg_host_element(data, offset, bits, is_signed);
+    if (value < lo || value > hi || (sorted && value < last)) return false;
+    last = value;
+    int mode = rank - 1;
+    for (; mode >= 0; --mode) {
+      offset += strides[mode];
+      if (++at[mode] < shape[mode]) break;
+      offset -= strides[mode] * shape[mode];
+      at[mode] = 0;
+    }
+    if (mode < 0) return true;
+  }
+}
 //// tg_host_overlap
 // Whether two byte ranges share a byte.
 static inline bool tg_host_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {

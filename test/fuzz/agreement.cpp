@@ -9,6 +9,7 @@
 #include "run_c.h"
 #include "targets/embedded.h"
 #include "targets/find.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -35,7 +36,7 @@ uint64_t mixed(uint64_t x) {
 Array data_for(const graph::Tensor& tensor, std::vector<int64_t> shape, uint64_t seed) {
   Array array = interpret::zeros(graph::scalar_of(tensor.type), std::move(shape));
   int64_t lo = -4, hi = 4;
-  if (tensor.range) lo = tensor.range->lo, hi = tensor.range->hi;
+  if (tensor.range) lo = tensor.range->lo, hi = std::max(lo, tensor.range->hi);
   if (array.scalar == graph::Scalar::boolean) lo = 0, hi = 1;
   for (char c : tensor.name) seed = mixed(seed ^ static_cast<uint8_t>(c));
   for (int64_t i = 0; i < array.size(); ++i) {
@@ -73,7 +74,8 @@ std::optional<Vectors> vectors_for(const Graph& graph, const Case& program, std:
     auto shape = interpret::shape_of(graph, id, out.dims);
     auto count = shape ? interpret::element_count(*shape) : std::nullopt;
     if (!count || *count > most_elements) return std::nullopt;
-    out.inputs.push_back(data_for(graph[id], *shape, program.data_seed));
+    out.inputs.push_back(
+        data_for(interpret::tensor_at(graph, id, out.dims), *shape, program.data_seed));
     inputs[id] = out.inputs.back();
   }
   Sink sink;

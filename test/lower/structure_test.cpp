@@ -278,3 +278,16 @@ TEST_CASE("only changed points of an output in place are written", "[in_place]")
     CHECK(n.predicated_stores == 0);
   }
 }
+
+TEST_CASE("what declarations say about data is a promise of the program", "[lower]") {
+  auto p = lowered(
+      "dim T, V in 1..100\ninput id : i32[T] in 0..<V\ninput s : i8[2, T]:[T + 1, 1] sorted\n"
+      "input m : bool\ninput f : f32[T]\ninput i : i32[T]\n"
+      "y[t] = f[t] + id[t] + s[1, t] + i[t] + where(m, 1, 0)\noutput y : f32[T]\n");
+  std::string text = tang::kernel::to_text(p.program), promises;
+  for (size_t at = text.find("promise "); at != text.npos; at = text.find("promise ", at + 1))
+    promises += text.substr(at, text.find('\n', at) + 1 - at);
+  CHECK(promises == "promise id (T):(1) in 0..V - 1\n"
+                    "promise s (2, T):(T + 1, 1) in -128..127 sorted\n"
+                    "promise m (1):(1) in 0..1\n");
+}

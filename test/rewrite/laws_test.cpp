@@ -1,4 +1,5 @@
 // Each law on small programs: what it makes of them, and that it leaves alone what it must.
+#include "rewrite/specialize.h"
 #include "run.h"
 
 using namespace tang;
@@ -48,6 +49,25 @@ TEST_CASE("the table is in running order and every row is documented", "[passes]
   ran.clear();
   run_passes(g, 1, [&](const Pass& pass, const Graph&) { ran.emplace_back(pass.name); });
   CHECK(ran.size() == passes().size());
+}
+
+TEST_CASE("fewer sizes: their dims are numbers, and declared ranges shrink", "[specialize]") {
+  Graph g =
+      graph_of_body("dim T in 0..64, V in 1..100\ninput id : i32[T] in 0..<V\n"
+                    "param w : f32[V, T]\ny[i] = sum[j] w[id[i], j] * T\noutput y : f32[T]\n");
+  std::vector<Dim> dims = g.dims;
+  dims[1].hi = 7;
+  Graph fewer = specialize(g, dims);
+  verify(fewer, "specialize");
+  CHECK((*fewer[fewer.inputs[0]].range == IntRange{0, 6}));
+  CHECK(to_text(fewer).find("in 0..V - 1") != std::string::npos);
+  dims[0].lo = dims[0].hi = 5, dims[1].lo = 7;
+  Graph one = specialize(g, dims);
+  verify(one, "specialize");
+  CHECK(to_text(one).find("id : i32[5] in 0..6") != std::string::npos);
+  CHECK(to_text(one).find("* 5.0") != std::string::npos);
+  CHECK(difference(g, one, {5, 7}) == "");
+  CHECK(difference(g, rewritten(one), {5, 7}) == "");
 }
 
 TEST_CASE("a linear layer is one node", "[attach_epilogues]") {

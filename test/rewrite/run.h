@@ -5,6 +5,7 @@
 #include "graph/text.h"
 #include "graph/verify.h"
 #include "interpret/eval.h"
+#include "interpret/extents.h"
 #include "interpret/random.h"
 #include "parse/elaborate/elaborate.h"
 #include "rewrite/passes.h"
@@ -64,7 +65,8 @@ inline std::map<std::string, interpret::Array> run(const Graph& g, std::vector<i
       for (Dim& dim : fixed.dims) dim.step = 1;
       shape.push_back(Prover(fixed).range(extent).lo);
     }
-    inputs[id] = interpret::random_array(g[id], shape, seed, position++);
+    inputs[id] =
+        interpret::random_array(interpret::tensor_at(g, id, dims), shape, seed, position++);
   }
   auto values = interpret::evaluate(g, inputs, dims, {}, sink);
   std::string messages;

@@ -56,12 +56,18 @@ bool layout(Context& c, const Module& m, const TensorType& type, graph::Tensor& 
   return ok;
 }
 
-/// A bound of a range of values: over fixed dims, or the bound that a symbolic dim gives.
-std::optional<int64_t> bound(Context& c, const Module& m, ExprId id, bool upper) {
+/// An end of a range of values, and what it may be for all values of the dims.
+struct End {
+  Term term;
+  graph::IntRange allowed;
+};
+std::optional<End> end_of(Context& c, const Module& m, ExprId id, bool inclusive) {
   Term term = constant_term(c, m, id, Kind::bad_layout, "the bound");
   if (!term) return std::nullopt;
-  graph::IntRange range = graph::Prover(c.graph).range(term);
-  return upper ? range.hi : range.lo;
+  if (!inclusive)
+    term =
+        graph::canonical(c.terms(), c.terms().binary(graph::Op::sub, term, c.terms().integer(1)));
+  return End{term, graph::Prover(c.graph).range(term)};
 }
 
 bool value_range(Context& c, const Module& m, const TensorType& type, graph::Tensor& tensor) {
@@ -80,20 +86,23 @@ bool value_range(Context& c, const Module& m, const TensorType& type, graph::Ten
              type.element.text);
     return false;
   }
-  auto lo = bound(c, m, type.range->lo, false), hi = bound(c, m, type.range->hi, true);
-  if (hi && !type.range->inclusive) hi = checked_sub(*hi, 1);
-  if (!lo || !hi) return false;
+  auto first = end_of(c, m, type.range->lo, true);
+  auto last = end_of(c, m, type.range->hi, type.range->inclusive);
+  if (!first || !last) return false;
+  int64_t lo = first->allowed.lo, hi = last->allowed.hi;
   graph::IntRange held = graph::range_of(tensor.type);
-  if (*lo > *hi) {
-    c.report(Kind::bad_layout, span, "the range {}..{} is empty", *lo, *hi);
+  if (lo > hi) {
+    c.report(Kind::bad_layout, span, "the range {}..{} is empty", lo, hi);
     return false;
   }
-  if (!held.contains({*lo, *hi})) {
+  if (!held.contains({lo, hi})) {
     c.report(Kind::bad_layout, span, "`{}` holds {}..{}, and the range is {}..{}",
-             type.element.text, held.lo, held.hi, *lo, *hi);
+             type.element.text, held.lo, held.hi, lo, hi);
     return false;
   }
-  tensor.range = graph::IntRange{*lo, *hi};
+  tensor.range = graph::IntRange{lo, hi};
+  if (!c.terms().is_literal(first->term)) tensor.range_lo = first->term;
+  if (!c.terms().is_literal(last->term)) tensor.range_hi = last->term;
   return true;
 }
 

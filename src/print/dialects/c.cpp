@@ -103,6 +103,7 @@ const Dialect c_dialect = {
     .natural_ops = {},
     .packed_stores = true,
     .widest_move = 1 << 20,
+    .reads_arguments = true,
     .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address},
 };
 

@@ -179,6 +179,7 @@ const Dialect cuda_dialect = {
     .natural_ops = natural_ops,
     .packed_stores = false,
     .widest_move = 16,
+    .reads_arguments = false,
     .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address},
 };
 

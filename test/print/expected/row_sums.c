@@ -12,7 +12,7 @@
 typedef enum {
   TG_OK,
   TG_E_NULL,        // a pointer that is needed is null
-  TG_E_DIM,         // a dim outside its range, or sizes beyond 64 bits
+  TG_E_DIM,         // a dim out of range, sizes beyond 64 bits, or data not as declared (--checks=full)
   TG_E_ALIGN,       // a pointer is not aligned as its tensor must be
   TG_E_WORKSPACE,   // the workspace is too small
   TG_E_ALIAS,       // an output shares bytes with something else
