@@ -106,10 +106,9 @@ TEST_CASE("only products that no rewriting avoids are certain", "[bound]") {
   };
   using Points = std::vector<int64_t>;
   CHECK(contractions("y[i, j] = sum[k] a[i, k] * b[k, j]\noutput y : f32[M, N]\n") == Points{105});
-  // v factors out of the sum.
-  CHECK(contractions("y[i, j] = sum[k] v[i] * b[k, j]\noutput y : f32[M, N]\n") == Points{15});
-  CHECK(contractions("y[i, j] = sum[k] (v[i] * u[k]) * b[k, j]\noutput y : f32[M, N]\n") ==
-        Points{15});
+  // v factors out of the sum, and what is left has no rows.
+  CHECK(contractions("y[i, j] = sum[k] v[i] * b[k, j]\noutput y : f32[M, N]\n").empty());
+  CHECK(contractions("y[i, j] = sum[k] (v[i] * u[k]) * b[k, j]\noutput y : f32[M, N]\n").empty());
   CHECK(contractions("y[i, j] = sum[k] (a[i, k] + b[k, j])\noutput y : f32[M, N]\n").empty());
   // (a b) z may be done as a (b z).
   CHECK(contractions("input z : f32[N, N]\nt[i, j] = sum[k] a[i, k] * b[k, j]\n"
