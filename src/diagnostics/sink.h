@@ -38,7 +38,7 @@ struct Diagnostic {
 struct WarningPolicy {
   bool all_off = false;       ///< -w
   bool all_errors = false;    ///< -Werror
-  std::vector<Kind> disabled; ///< -Wno-x
+  std::vector<Kind> disabled{Kind::law_stopped}; ///< -Wno-x; -Wperf is off until asked for
   std::vector<Kind> errors;   ///< -Werror=x
 };
 

@@ -15,6 +15,7 @@
 #include "targets/embedded.h"
 #include <atomic>
 #include <functional>
+#include <set>
 #include <thread>
 
 namespace tang::driver {
@@ -107,6 +108,13 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
       });
   graph::verify(graph, "rewrite");
   return graph;
+}
+
+void report_remarks(const graph::Graph& graph, Sink& sink) {
+  std::set<std::pair<uint64_t, std::string>> said;
+  for (const graph::Remark& remark : graph.remarks)
+    if (said.insert({(uint64_t{remark.span.file.value} << 32) | remark.span.begin, remark.text}).second)
+      sink.report(Kind::law_stopped, remark.span, remark.text);
 }
 
 std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,

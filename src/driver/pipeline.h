@@ -31,6 +31,8 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages);
 /// The same for every variant.
 std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,
                                          Stages& stages);
+/// What stopped a law, each once (`-Wperf`).
+void report_remarks(const graph::Graph& graph, Sink& sink);
 
 /// One way through a target's code; the ranges of its graph's dims say which sizes take it.
 struct Variant {

@@ -154,6 +154,12 @@ struct Node {
       derivation; ///< one sentence per law that made or changed it; the report prints it
 };
 
+/// Why a law that comes close does not hold: `-Wperf` shows it.
+struct Remark {
+  Span span;
+  std::string text;
+};
+
 struct Graph {
   std::string name;
   ExprStore exprs;
@@ -163,6 +169,7 @@ struct Graph {
   std::vector<TensorId> inputs;  ///< inputs and params in declared order
   std::vector<TensorId> outputs; ///< in declared order
   std::vector<Node> nodes;
+  std::vector<Remark> remarks; ///< from the laws; no part of the meaning
 
   const Dim& operator[](DimId id) const { return dims[id.value]; }
   const Monoid& operator[](MonoidId id) const { return monoids[id.value]; }

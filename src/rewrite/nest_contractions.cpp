@@ -39,8 +39,18 @@ public:
       : graph_(graph), s_(graph.exprs), nodes_(nodes), kept_(kept), links_(graph, nodes) {}
 
   void run() {
-    for (size_t n = 0; n < nodes_.size(); ++n)
-      if (!inside_.contains(n) && is_short(n) && starts(n) && closes(n)) nest();
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (inside_.contains(n) || !is_sum_of_products(n) || !starts(n)) continue;
+      why_.clear();
+      if (!is_short(n))
+        why_ = fmt::format("its sum may have more than {} terms", max_length);
+      else if (closes(n))
+        nest();
+      if (!why_.empty())
+        graph_.remarks.push_back(
+            {nodes_[n].span, fmt::format("nest_contractions stores `{}`: {}",
+                                         graph_[tensor_of(n)].name, why_)});
+    }
     if (views_.empty()) return;
     for (Node& view : views_) nodes_.push_back(std::move(view));
     sort_nodes(graph_, nodes_);
@@ -54,11 +64,15 @@ private:
   }
   TensorId tensor_of(size_t n) const { return node(n).results[0].tensor; }
 
-  /// A reduction without conditions on one scalar, over a known small number of terms.
+  bool is_sum_of_products(size_t n) const {
+    return plain_reduction(graph_, nodes_[n], Op::add) && !node(n).points.empty() &&
+           !kept_.contains(tensor_of(n));
+  }
+
+  /// A sum over a known small number of terms.
   bool is_short(size_t n) const {
-    const auto* c = std::get_if<Comprehension>(&nodes_[n].definition);
-    if (!c || !plain_reduction(graph_, nodes_[n], Op::add) || c->points.empty()) return false;
-    if (kept_.contains(tensor_of(n))) return false;
+    if (!is_sum_of_products(n)) return false;
+    const Comprehension* c = &node(n);
     int64_t length = 1;
     Prover prover(graph_);
     for (const Axis& axis : c->reduction->axes) {
@@ -70,14 +84,30 @@ private:
     return !cost_of(s_, c->reduction->body[0]).folds;
   }
 
-  /// True when a reduction that carries columns reads the contraction.
+  /// True when a reduction that carries columns reads the contraction once per point and reduce
+  /// index.
   bool starts(size_t n) const {
     const auto& readers = links_.readers(tensor_of(n));
     return std::any_of(readers.begin(), readers.end(), [&](size_t reader) {
       const auto* c = std::get_if<Comprehension>(&nodes_[reader].definition);
-      return c && c->reduction && !c->scan &&
-             std::any_of(c->reduction->field_axes.begin(), c->reduction->field_axes.end(),
-                         [](const auto& axes) { return !axes.empty(); });
+      if (!c || !c->reduction || c->scan) return false;
+      const auto& fields = c->reduction->field_axes;
+      bool carries = std::any_of(fields.begin(), fields.end(),
+                                 [](const auto& axes) { return !axes.empty(); });
+      return carries && reads_whole_space(*c, tensor_of(n));
+    });
+  }
+
+  bool reads_whole_space(const Comprehension& c, TensorId tensor) const {
+    auto terms = reachable(s_, c.reduction->body);
+    return std::any_of(terms.begin(), terms.end(), [&](ExprId id) {
+      const Expr& e = s_[id];
+      auto moves = [&](const Axis& axis) {
+        return std::binary_search(e.free.begin(), e.free.end(), axis.index);
+      };
+      return e.op == Op::read && TensorId(e.ref) == tensor &&
+             std::all_of(c.points.begin(), c.points.end(), moves) &&
+             std::all_of(c.reduction->axes.begin(), c.reduction->axes.end(), moves);
     });
   }
 
@@ -92,23 +122,30 @@ private:
     while (!open.empty()) {
       size_t m = open.back();
       open.pop_back();
-      if (kept_.contains(tensor_of(m))) return false;
+      if (kept_.contains(tensor_of(m))) return stops(m, "is needed outside");
       for (size_t reader : links_.readers(tensor_of(m))) {
         if (members_.contains(reader) || ends_.contains(reader)) continue;
         if (const Comprehension* map = plain_map(graph_, nodes_[reader])) {
-          if (!element_by_element(*map, m)) return false;
+          if (!element_by_element(*map, m)) return stops(reader, "reads other elements");
           members_.insert(reader), open.push_back(reader);
           note_beside(*map, beside);
         } else if (may_take(reader)) {
           ends_.insert(reader);
           note_beside(node(reader), beside);
         } else {
-          return false;
+          return stops(reader, "needs it stored");
         }
       }
     }
     join(beside);
-    return std::all_of(ends_.begin(), ends_.end(), [&](size_t end) { return takes(end); });
+    for (size_t end : ends_)
+      if (!takes(end)) return stops(end, "would compute it more than once");
+    return true;
+  }
+
+  bool stops(size_t n, const char* what) {
+    why_ = fmt::format("`{}` {}", graph_[defines_of(nodes_[n]).front()].name, what);
+    return false;
   }
 
   /// Every read of member `m` names all points of the map, each once.
@@ -262,6 +299,7 @@ private:
   std::vector<std::string> names_;
   std::unordered_map<ExprId, ExprId> folds_;
   uint32_t next_ = 0;
+  std::string why_; ///< the contraction at hand stays stored
 };
 
 } // namespace
