@@ -36,10 +36,10 @@ struct Diagnostic {
 
 /// What the -W options decide.
 struct WarningPolicy {
-  bool all_off = false;       ///< -w
-  bool all_errors = false;    ///< -Werror
+  bool all_off = false;                          ///< -w
+  bool all_errors = false;                       ///< -Werror
   std::vector<Kind> disabled{Kind::law_stopped}; ///< -Wno-x; -Wperf is off until asked for
-  std::vector<Kind> errors;   ///< -Werror=x
+  std::vector<Kind> errors;                      ///< -Werror=x
 };
 
 /// Collects diagnostics in order. A function that fails reports here and returns an empty optional.

@@ -113,7 +113,8 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
 void report_remarks(const graph::Graph& graph, Sink& sink) {
   std::set<std::pair<uint64_t, std::string>> said;
   for (const graph::Remark& remark : graph.remarks)
-    if (said.insert({(uint64_t{remark.span.file.value} << 32) | remark.span.begin, remark.text}).second)
+    if (said.insert({(uint64_t{remark.span.file.value} << 32) | remark.span.begin, remark.text})
+            .second)
       sink.report(Kind::law_stopped, remark.span, remark.text);
 }
 

@@ -47,9 +47,8 @@ public:
       else if (closes(n))
         nest();
       if (!why_.empty())
-        graph_.remarks.push_back(
-            {nodes_[n].span, fmt::format("nest_contractions stores `{}`: {}",
-                                         graph_[tensor_of(n)].name, why_)});
+        graph_.remarks.push_back({nodes_[n].span, fmt::format("nest_contractions stores `{}`: {}",
+                                                              graph_[tensor_of(n)].name, why_)});
     }
     if (views_.empty()) return;
     for (Node& view : views_) nodes_.push_back(std::move(view));
@@ -92,8 +91,8 @@ private:
       const auto* c = std::get_if<Comprehension>(&nodes_[reader].definition);
       if (!c || !c->reduction || c->scan) return false;
       const auto& fields = c->reduction->field_axes;
-      bool carries = std::any_of(fields.begin(), fields.end(),
-                                 [](const auto& axes) { return !axes.empty(); });
+      bool carries =
+          std::any_of(fields.begin(), fields.end(), [](const auto& axes) { return !axes.empty(); });
       return carries && reads_whole_space(*c, tensor_of(n));
     });
   }

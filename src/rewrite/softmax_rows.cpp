@@ -166,8 +166,7 @@ bool SoftmaxRows::name_indices(WeightedSum& sum, ExprId exponent) {
   if (!lead || at == terms.end()) return false;
   for (size_t k = 0; k < places.size(); ++k) {
     if (s_[places[k]].op != Op::index) continue;
-    auto [name, fresh] =
-        sum.from_row.try_emplace(IndexId(s_[places[k]].ref), s_[*at].operands[k]);
+    auto [name, fresh] = sum.from_row.try_emplace(IndexId(s_[places[k]].ref), s_[*at].operands[k]);
     if (!fresh && name->second != s_[*at].operands[k]) return false;
   }
   std::set<IndexId> taken;
@@ -251,7 +250,8 @@ bool SoftmaxRows::same_conditions(const WeightedSum& sum, const std::vector<Expr
   for (ExprId id : conjuncts(s_, node(sum.node).reduction->filter)) mine.insert(id);
   for (ExprId condition : more)
     for (ExprId id : conjuncts(s_, condition)) mine.insert(id);
-  for (ExprId id : conjuncts(s_, substitute(s_, group_.row.filter, sum.from_row))) theirs.insert(id);
+  for (ExprId id : conjuncts(s_, substitute(s_, group_.row.filter, sum.from_row)))
+    theirs.insert(id);
   return mine == theirs;
 }
 
@@ -299,17 +299,19 @@ bool SoftmaxRows::is_row_value(const SoftmaxGroup& group, const WeightedSum& sum
 
 /// True when a term reads what needs the max or a sum of the group.
 bool SoftmaxRows::depends_on_row(const std::vector<ExprId>& terms) {
-  size_t first = group_.row.max ? *group_.row.max : group_.sums.empty() ? nodes_.size() : group_.sums.front().node;
+  size_t first = group_.row.max        ? *group_.row.max
+                 : group_.sums.empty() ? nodes_.size()
+                                       : group_.sums.front().node;
   auto in_group = [&](size_t n) {
     return (group_.row.max && n == *group_.row.max) || gone_.contains(n) ||
-           std::any_of(group_.sums.begin(), group_.sums.end(), [&](const WeightedSum& s) { return s.node == n; });
+           std::any_of(group_.sums.begin(), group_.sums.end(),
+                       [&](const WeightedSum& s) { return s.node == n; });
   };
   std::vector<size_t> open;
   std::set<size_t> seen;
   auto follow = [&](TensorId id) {
     auto producer = links_.producer(id);
-    if (producer && *producer >= first && seen.insert(*producer).second)
-      open.push_back(*producer);
+    if (producer && *producer >= first && seen.insert(*producer).second) open.push_back(*producer);
   };
   for (ExprId id : reachable(s_, terms))
     if (s_[id].op == Op::read) follow(TensorId(s_[id].ref));
@@ -349,8 +351,8 @@ bool SoftmaxRows::only_summed(size_t n) {
     const auto& readers = links_.readers(node(at).results[0].tensor);
     if (readers.empty()) return false;
     for (size_t reader : readers) {
-      bool sum =
-          std::any_of(group_.sums.begin(), group_.sums.end(), [&](const WeightedSum& s) { return s.node == reader; });
+      bool sum = std::any_of(group_.sums.begin(), group_.sums.end(),
+                             [&](const WeightedSum& s) { return s.node == reader; });
       if (sum || !seen.insert(reader).second) continue;
       if (!maps_.contains(reader)) return false;
       open.push_back(reader);

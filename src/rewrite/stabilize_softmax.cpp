@@ -111,10 +111,10 @@ private:
   /// The row's points in the order of the sum with the most columns, so that its result is written
   /// as it is laid out.
   std::vector<Axis> row_points() const {
-    const WeightedSum& widest =
-        *std::max_element(group_.sums.begin(), group_.sums.end(), [](const WeightedSum& a, const WeightedSum& b) {
-          return a.columns.size() < b.columns.size();
-        });
+    const WeightedSum& widest = *std::max_element(group_.sums.begin(), group_.sums.end(),
+                                                  [](const WeightedSum& a, const WeightedSum& b) {
+                                                    return a.columns.size() < b.columns.size();
+                                                  });
     std::vector<Axis> points;
     for (const Axis& axis : node(widest.node).points)
       for (const Axis& point : group_.row.points)
@@ -200,7 +200,8 @@ private:
       for (const Axis& axis : made.points) places.push_back(s_.index(axis.index));
     } else {
       const WeightedSum& sum =
-          *std::find_if(group_.sums.begin(), group_.sums.end(), [&](const WeightedSum& s) { return s.node == member; });
+          *std::find_if(group_.sums.begin(), group_.sums.end(),
+                        [&](const WeightedSum& s) { return s.node == member; });
       for (const Axis& axis : made.points) places.push_back(sum.from_row.at(axis.index));
       for (const Axis& axis : sum.columns) places.push_back(s_.index(axis.index));
     }
