@@ -381,12 +381,11 @@ private:
     terms_.hoist(body, r.filter);
     allocate_kept(kept);
     Stretch stretch = stretch_of(r.axes[0]);
-    auto vector = [&](const Vector& at) {
+    auto vector = [&](Vector at) {
       // An end of its own keeps a stretch inside the row.
-      acc.only_where(stretch.hi ? ValueId{} : at.own, [&] {
-        over_elements(at,
-                      [&] { element(acc, r, kept, stretch, b_.values().add(at.place, lane_)); });
-      });
+      if (stretch.hi) at.own = {};
+      acc.only_where(at.own,
+                     [&] { over_elements(at, [&] { element(acc, r, kept, stretch, at); }); });
     };
     const Comprehension* self[] = {&c};
     if (serial_ || f_.chunks || acc.commutes()) {
@@ -412,11 +411,11 @@ private:
     terms_.exchange_state(std::move(outer));
   }
 
-  /// One element of a reduction, at `place` if that is in the row: outside its stretch it takes no
-  /// part.
+  /// One element of a reduction: outside its stretch it takes no part.
   void element(Accumulator& acc, const graph::Reduction& r, const std::vector<ExprId>& kept,
-               const Stretch& stretch, ValueId place) {
+               const Stretch& stretch, const Vector& at) {
     auto& v = b_.values();
+    ValueId place = v.add(at.place, lane_);
     auto combine = [&] { acc.combine(r.body, r.field_axes, r.filter); };
     auto combine_inside = [&] {
       terms_.scope([&] {
@@ -435,7 +434,7 @@ private:
     bool free =
         std::all_of(terms.begin(), terms.end(), [&](ExprId id) { return in_registers(id); });
     if (!inside || free) return acc.only_where(inside, combine);
-    b_.when(inside, combine_inside);
+    b_.when(v.both(at.own, inside), combine_inside);
   }
 
   /// Values per row: every thread knows them, the first one stores them.

@@ -122,6 +122,8 @@ TEST_CASE("rows of any length: every access is proved", "[row]") {
       "y[i, j] = softmax[j] x[i, j]\noutput y : bf16[M, N]\n",
       "y[i, j] = layernorm[j](x[i, j], w[j], w[j], 1e-5)\noutput y : bf16[M, N]\n",
       "a[i] = argmax[j] x[i, j]\noutput a : i32[M]\n",
+      "a[i] = argmax[j where j >= i] x[i, j]\noutput a : i32[M]\n",
+      "(a[i], b[i]) = affine[j where j >= i](x[i, j], w[j])\noutput b : f32[M]\n",
       "y[i, j] = x[i, j] + w[j]\noutput y : bf16[M, N]\n",
       "y[i, j] = softmax[j where j <= i] x[i, j]\noutput y : bf16[M, N]\n",
       "y[i, j] = softmax[j where j <= i and j > i - 40] x[i, j]\noutput y : bf16[M, N]\n",
