@@ -3,6 +3,8 @@
 #include "../rewrite/run.h"
 #include "schedule/schedule.h"
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace tang::rediscover {
 
@@ -28,6 +30,31 @@ struct Derived {
       for (TensorId id : defines_of(node))
         if (graph[id].kind != TensorKind::output) found.push_back(id);
     return found;
+  }
+
+  /// Those that one kernel of a plan stores for another.
+  std::vector<TensorId> stored_by(const plan::Plan& plan) const {
+    std::map<uint32_t, size_t> kernel;
+    for (size_t k = 0; k < plan.steps.size(); ++k)
+      if (const auto* p = std::get_if<plan::KernelPlan>(&plan.steps[k].node))
+        for (uint32_t n : p->nodes) kernel[n] = k;
+    std::map<TensorId, size_t> made;
+    for (const auto& [n, k] : kernel)
+      for (TensorId id : defines_of(graph.nodes[n])) made[id] = k;
+    std::set<TensorId> found;
+    for (const auto& [n, k] : kernel)
+      for (TensorId id : reads_of(graph, graph.nodes[n]))
+        if (auto at = made.find(id); at != made.end() && at->second != k) found.insert(id);
+    return {found.begin(), found.end()};
+  }
+
+  /// `tile row point`: the emitters of a plan, in order.
+  static std::string emitters(const plan::Plan& plan) {
+    std::string text;
+    for (const plan::Step& step : plan.steps)
+      if (const auto* p = std::get_if<plan::KernelPlan>(&step.node))
+        text += (text.empty() ? "" : " ") + std::string(plan::name(p->emitter));
+    return text;
   }
 
   /// The highest number of symbolic extents in the shape of one of them: 2 for S × S.
