@@ -10,10 +10,11 @@
 // and stores none of them. A sum among the readers whose own columns the elements do not need
 // carries them in an indexed field (columns.h).
 //
-// Side conditions: at most `max_length` terms; every reader reads it element for element; columns
-// have constant extents; no output, `store` line, recurrence or scan needs the tensor. Sources: the
-// recomputation of Dao et al., "FlashAttention", arXiv:2205.14135; loop fusion with rematerialised
-// producers, Megiddo, Sarkar, "Optimal weighted loop fusion", 1997.
+// Side conditions: at most `max_length` terms; every reader reads it element for element, and its
+// filter is of the same indices; columns have constant extents; no output, `store` line, recurrence
+// or scan needs the tensor. Sources: the recomputation of Dao et al., "FlashAttention",
+// arXiv:2205.14135; loop fusion with rematerialised producers, Megiddo, Sarkar, "Optimal weighted
+// loop fusion", 1997.
 #include "base/check.h"
 #include "rewrite/blocks.h"
 #include "rewrite/columns.h"
@@ -207,6 +208,10 @@ private:
     if (!used_indices(c, rows)) return false;
     for (const Axis& axis : c.reduction->axes)
       if (std::find(rows.begin(), rows.end(), axis.index) == rows.end()) return false;
+    // Whether a point takes part is asked once for all columns of a row.
+    if (c.reduction->filter)
+      for (IndexId index : s_[c.reduction->filter].free)
+        if (std::find(rows.begin(), rows.end(), index) == rows.end()) return false;
     auto columns = columns_of(s_, c.points, rows);
     return columns && (columns->empty() || plain_reduction(graph_, nodes_[n], Op::add));
   }

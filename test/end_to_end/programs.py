@@ -588,3 +588,172 @@ output y : f32[N]
 output z : f32
 output t : f32[3]
 """, calls(N=SIZES))
+
+# --- gradients
+
+program("grad_linear", """
+dim M, N, K
+input x : f32[M, K]
+input w : f32[K, N]
+input b : f32[N]
+y[i, j] = relu((sum[k] x[i, k] * w[k, j]) + b[j])
+loss = sum[i, j] y[i, j] * y[i, j]
+grad loss wrt x -> dx, w -> dw, b -> db
+output dx : f32[M, K]
+output dw : f32[K, N]
+output db : f32[N]
+""", calls(M=FEW, N=(1, 17), K=(3, 33)) + calls(M=5, N=6, K=SIZES))
+
+program("grad_attention", """
+dim S, D
+input q : f32[S, D]
+input k : f32[S, D]
+input v : f32[S, D]
+input do : f32[S, D]
+s[i, j] = 0.25 * sum[d] q[i, d] * k[j, d]
+p[i, j] = softmax[j where j <= i] s[i, j]
+o[i, d] = sum[j] p[i, j] * v[j, d]
+grad o with do wrt q -> dq, k -> dk, v -> dv
+output dq : f32[S, D]
+output dk : f32[S, D]
+output dv : f32[S, D]
+""", calls(S=SIZES, D=(1, 16)), tolerance={"dq": 2e-4, "dk": 2e-4})
+
+program("grad_cross_entropy", """
+dim N, V = 37, D
+input h : f32[N, D]
+param u : f32[V, D]
+input t : i32[N] in 0..36
+x[i, v] = sum[d] h[i, d] * u[v, d]
+p[i, v] = log_softmax[v] x[i, v]
+loss = -(sum[i] p[i, t[i]])
+grad loss wrt h -> dh, u -> du
+output loss : f32
+output dh : f32[N, D]
+output du : f32[V, D]
+""", calls(N=FEW, D=(1, 16)))
+
+program("grad_layer_norm", """
+dim M, N
+input x : f32[M, N]
+input w : f32[N]
+input dy : f32[M, N]
+y[i, j] = layernorm[j](x[i, j], w[j], 0, 1e-2)
+grad y with dy wrt x -> dx, w -> dw
+output dx : f32[M, N]
+output dw : f32[N]
+""", calls(M=FEW, N=(2, 3, 17, 129)))
+
+program("grad_rms_norm", """
+dim M, N in 1..4096
+input x : bf16[M, N]
+input w : bf16[N]
+input dy : bf16[M, N]
+y[i, j] = rmsnorm[j](x[i, j], w[j], 1e-5)
+grad y with dy wrt x -> dx, w -> dw
+output dx : f32[M, N]
+output dw : f32[N]
+""", calls(M=FEW, N=(3, 17, 129)), tolerance={"dx": 1e-4})
+
+program("grad_convolution", """
+dim C, O, H
+input x : f32[C, H]
+input w : f32[O, C, 3]
+y[o, i: H] = sum[c, r] (x[c, 2*i + 2*r - 2] else 0) * w[o, c, r]
+loss = sum[o, i] y[o, i] * y[o, i]
+grad loss wrt x -> dx, w -> dw
+output dx : f32[C, H]
+output dw : f32[O, C, 3]
+""", calls(C=(1, 3), O=(1, 4), H=SIZES))
+
+program("grad_max_pool", """
+dim H, W
+input x : f32[2*H, 2*W]
+input dy : f32[H, W]
+y[i: H, j: W] = max[r: 2, s: 2] x[2*i + r, 2*j + s]
+grad y with dy wrt x -> dx
+output dx : f32[2*H, 2*W]
+""", calls(H=FEW[:4], W=FEW[:4]) + calls({"x": "ties"}, H=17, W=5))
+
+program("grad_max_rows", """
+dim M, N
+input x : f32[M, N]
+input dy : f32[M]
+input dp : f32[M]
+m[i] = max[j] x[i, j]
+q[i] = prod[j where j < 4] x[i, j]
+grad m with dy wrt x -> dm
+grad q with dp wrt x -> dq
+output dm : f32[M, N]
+output dq : f32[M, N]
+""", calls(M=FEW, N=SIZES) + calls({"x": "ties"}, M=17, N=17))
+
+program("grad_embedding", """
+dim T, V, D
+input e : f32[V, D]
+input id : i32[T] in 0..2
+input dy : f32[T, D]
+y[t, d] = e[id[t], d]
+grad y with dy wrt e -> de
+output de : f32[V, D]
+""", calls(T=SIZES, V=(3, 5), D=(1, 16)))
+
+program("grad_routing", """
+dim T, H = 8, E = 5, F = 6
+input x : f32[T, H]
+param wr : f32[H, E]
+param wu : f32[E, H, F]
+logit[t, e] = sum[h] x[t, h] * wr[h, e]
+(gate[t, n], id[t, n]) = topk[e; 2] logit[t, e]
+a[t, n] = softmax[n] gate[t, n]
+z[t, n, f] = silu(sum[h] x[t, h] * wu[id[t, n], h, f])
+y[t, f] = sum[n] a[t, n] * z[t, n, f]
+loss = sum[t, f] y[t, f] * y[t, f]
+grad loss wrt x -> dx, wr -> dr, wu -> du
+output dx : f32[T, H]
+output dr : f32[H, E]
+output du : f32[E, H, F]
+""", calls(T=FEW))
+
+program("grad_scans", """
+dim B, T
+input x : f32[B, T]
+input d : f32[B, T]
+input dy : f32[B, T]
+f[b, t] = sigmoid(d[b, t])
+c[b, t] = scan sum[t] (x[b, t] * f[b, t])
+(a[b, t], h[b, t]) = scan affine[t](f[b, t], x[b, t])
+m[b, t] = scan max[t exclusive] x[b, t]
+y[b, t] = c[b, t] * h[b, t] + where(m[b, t] == -inf, 0, m[b, t])
+grad y with dy wrt x -> dx, d -> dd
+output dx : f32[B, T]
+output dd : f32[B, T]
+""", calls(B=(1, 3), T=(0, 1, 2, 3, 17)))
+
+program("grad_recurrence", """
+dim T, H = 4
+input x : f32[T, H]
+param w : f32[H, H]
+input h0 : f32[H]
+recur t: T carry h = h0 {
+  a[i] = sum[k] w[k, i] * h[k]
+  h[i] = tanh(0.5 * a[i] + x[t, i])
+} collect hs = h
+loss = (sum[t, i] hs[t, i] * hs[t, i]) + (sum[i] h[i])
+grad loss wrt x -> dx, w -> dw, h0 -> dh
+output dx : f32[T, H]
+output dw : f32[H, H]
+output dh : f32[H]
+""", calls(T=(0, 1, 2, 3, 17)))
+
+program("grad_twice", """
+dim M, N
+input x : f32[M, N]
+input v : f32[M, N]
+p[i, j] = softmax[j] x[i, j]
+loss = sum[i, j] p[i, j] * p[i, j]
+grad loss wrt x -> dx
+along = sum[i, j] dx[i, j] * v[i, j]
+grad along wrt x -> hv
+output hv : f32[M, N]
+""", calls(M=(1, 3), N=(1, 2, 3, 17)))

@@ -99,7 +99,7 @@ std::string far_apart(const std::vector<double>& wanted, const std::vector<doubl
 
 void check(const Function& f) {
   INFO(f.name);
-  Graph base = graph_of_body(f.text + "\noutput loss : f64\n");
+  Graph base = differentiated(graph_of_body(f.text + "\noutput loss : f64\n"));
   Graph graph = differentiated(graph_of_body(with_gradients(f)));
   INFO(to_text(graph));
   Arrays inputs = random_inputs(base, f.dims);

@@ -291,6 +291,16 @@ TEST_CASE("routing", "[differentiate]") {
            weighted("y", "t, h"),
        {"x", "wr", "wu", "wd"},
        {}},
+      {"mixture without a way back",
+       "input x : f64[4, 3]\ninput wr : f64[3, 5]\ninput wu : f64[5, 3, 2]\n"
+       "logit[t, e] = sum[h] x[t, h] * wr[h, e]\n"
+       "(gate[t, n], id[t, n]) = topk[e; 2] logit[t, e]\n"
+       "a[t, n] = softmax[n] gate[t, n]\n"
+       "z[t, n, f] = silu(sum[h] x[t, h] * wu[id[t, n], h, f])\n"
+       "y[t, f] = sum[n] a[t, n] * z[t, n, f]\n" +
+           weighted("y", "t, f"),
+       {"x", "wr", "wu"},
+       {}},
       {"scatter by a sum",
        "input x : f64[5, 2]\ninput id : i32[5] in 0..<3\n"
        "y[s: 3, d] = sum[t where id[t] == s] x[t, d]\n" +
