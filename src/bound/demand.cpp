@@ -157,9 +157,23 @@ private:
     Domain domain = domain_of(f_, r);
     inner.conditions.insert(inner.conditions.end(), domain.conditions.begin(),
                             domain.conditions.end());
-    if (r.filter) visit_filter(r.filter, scope);
+    bool data = std::any_of(r.axes.begin(), r.axes.end(),
+                            [&](const Axis& axis) { return visit_bounds(axis, scope); });
+    if (r.filter && !data) visit_filter(r.filter, scope);
     if (!domain.exact) return reason("reads behind a filter that data decides count as not needed");
     for (auto [source, alone] : sources(m, field)) element(r, m, source, alone, inner);
+  }
+
+  /// True when an axis ends where data says. What says so for the outermost loop is read at every
+  /// point.
+  bool visit_bounds(const Axis& axis, uint32_t scope) {
+    bool data = false;
+    for (ExprId bound : {axis.lo, axis.hi}) {
+      if (!bound || !needs_data(bound)) continue;
+      data = true;
+      if (axis.index == node_.reduction->axes.front().index) visit(bound, scope);
+    }
+    return data;
   }
 
   size_t bounds_of_points() {
@@ -267,8 +281,8 @@ void append_bounds(Formulas& f, const Axis& axis, std::vector<ExprId>& condition
 
 Domain domain_of(Formulas& f, const Reduction& reduction) {
   Domain domain;
-  for (const Axis& axis : reduction.axes) append_bounds(f, axis, domain.conditions);
   std::vector<ExprId> parts;
+  for (const Axis& axis : reduction.axes) append_bounds(f, axis, parts);
   if (reduction.filter) split(f.store(), Op::logical_and, reduction.filter, parts);
   for (ExprId part : parts) {
     const Expr& e = f.store()[part];

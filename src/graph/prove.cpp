@@ -63,7 +63,8 @@ std::optional<Polynomial::Monomial> quotient(const Polynomial::Monomial& m,
 class Proof {
 public:
   explicit Proof(const Prover& prover)
-      : prover_(prover), s_(prover.graph_.exprs), facts_(prover.facts_) {}
+      : prover_(prover), s_(prover.graph_.exprs), facts_(prover.facts_),
+        work_(prover.depth_ == 0 ? 600 : 60) {}
 
   /// Uses at most `facts` facts.
   bool prove(const Polynomial& goal, int facts);
@@ -110,10 +111,13 @@ private:
   const ExprStore& s_;
   std::vector<Polynomial> facts_;
   std::unordered_map<ExprId, IntRange> ranges_;
-  int work_ = 600; ///< steps before giving up; typical proofs take under ten
+  int work_; ///< steps before giving up; typical proofs take under ten
 };
 
 bool Prover::nonnegative(const Polynomial& p) const {
+  // A choice whose condition needs a choice whose condition ...: a chain of them ends here.
+  constexpr int deepest = 2;
+  if (depth_ > deepest) return false;
   // Short proofs first: most goals need no fact or one.
   for (int facts = 0; facts <= 3; ++facts) {
     if (Proof(*this).prove(p, facts)) return true;
@@ -321,7 +325,7 @@ bool Proof::branches(const Polynomial& goal, ExprId atom, int facts) {
     auto value = operand(atom, taken ? 1 : 2);
     if (!value) return false;
     Prover inner = prover_;
-    inner.facts_ = facts_;
+    inner.facts_ = facts_, ++inner.depth_;
     inner.assume(e.operands[0], taken);
     Proof proof(inner);
     proof.work_ = work_ / 2;

@@ -51,6 +51,7 @@ private:
   const Graph& graph_;
   std::vector<Polynomial> facts_; ///< each is >= 0
   std::vector<Axis> axes_;
+  int depth_ = 0; ///< proofs around this one, which learn from what it proves
 };
 
 } // namespace tang::graph

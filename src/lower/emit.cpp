@@ -98,6 +98,16 @@ void store_result(Terms& terms, const graph::Result& result, std::span<const Val
   });
 }
 
+ValueId clamped(Terms& terms, Op op, ValueId limit, ExprId bound, ValueId extent) {
+  auto& v = terms.values();
+  ValueId value = terms.lower(bound);
+  if (v[value].type == Type::index) return v.binary(op, limit, value);
+  // Data is compared before it is narrowed to an index.
+  value = v.binary(Op::max, v.integer(0, Type::i64), v.convert(Type::i64, value));
+  value = v.binary(Op::min, value, v.convert(Type::i64, extent));
+  return v.binary(op, limit, v.convert(Type::index, value));
+}
+
 void reduce_loops(Terms& terms, std::span<const Axis> axes, const std::function<void()>& inside) {
   auto& b = terms.builder();
   auto& v = b.values();
@@ -105,8 +115,8 @@ void reduce_loops(Terms& terms, std::span<const Axis> axes, const std::function<
     if (level == axes.size()) return inside();
     const Axis& axis = axes[level];
     ValueId begin = v.integer(0), end = b.extent(axis.extent);
-    if (axis.lo) begin = b.let("lo", v.binary(Op::max, v.integer(0), terms.lower(axis.lo)));
-    if (axis.hi) end = b.let("hi", v.binary(Op::min, end, terms.lower(axis.hi)));
+    if (axis.lo) begin = b.let("lo", clamped(terms, Op::max, begin, axis.lo, end));
+    if (axis.hi) end = b.let("hi", clamped(terms, Op::min, end, axis.hi, end));
     b.loop(axis.name, begin, end, v.integer(1), LoopKind::serial, [&](ValueId index) {
       terms.scope([&] {
         terms.bind(axis, index);

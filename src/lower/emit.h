@@ -43,6 +43,10 @@ Type compute_type(const graph::Graph& graph, const std::vector<const graph::Node
 void store_result(Terms& terms, const graph::Result& result, std::span<const ValueId> points,
                   ValueId predicate);
 
+/// A bound of an axis, no further than `limit` in the sense of `op` (max for lower bounds, min for
+/// upper ones); where data says it, it is in 0 .. `extent`.
+ValueId clamped(Terms& terms, graph::Op op, ValueId limit, ExprId bound, ValueId extent);
+
 /// Loops over reduce axes (with their bounds) around `inside`; the axes' indices are bound there.
 void reduce_loops(Terms& terms, std::span<const graph::Axis> axes,
                   const std::function<void()>& inside);

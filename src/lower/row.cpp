@@ -226,13 +226,10 @@ private:
   }
 
   Stretch stretch_of(const Axis& axis) {
-    auto& v = b_.values();
-    auto bound = [&](Op op, ValueId end, ExprId id) {
-      return v.binary(op, end, v.convert(Type::index, terms_.lower(id)));
-    };
+    ValueId begin = b_.values().integer(0);
     Stretch stretch;
-    if (axis.lo) stretch.lo = b_.let("lo", bound(Op::max, v.integer(0), axis.lo));
-    if (axis.hi) stretch.hi = b_.let("hi", bound(Op::min, extent_, axis.hi));
+    if (axis.lo) stretch.lo = b_.let("lo", clamped(terms_, Op::max, begin, axis.lo, extent_));
+    if (axis.hi) stretch.hi = b_.let("hi", clamped(terms_, Op::min, extent_, axis.hi, extent_));
     return stretch;
   }
 

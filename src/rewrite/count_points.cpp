@@ -4,8 +4,10 @@
 //
 // Means count their points this way (`sum[j] 1.0`), so that a filter counts too. Exact: the count
 // is an integer, where a sum in a short format would stop growing. Side conditions: a finite
-// literal, and a filter that is nothing but bounds, none of which depends on another reduce index.
+// literal, and a filter that is nothing but bounds (of dims, points, or lengths that are read),
+// none of which depends on another reduce index.
 #include "base/check.h"
+#include "graph/reads.h"
 #include "rewrite/blocks.h"
 #include "rewrite/monoids.h"
 #include "rewrite/passes.h"
@@ -59,13 +61,16 @@ void count(Graph& graph, Node& node) {
   if (!points) return;
   ExprId number = s[body].scalar == Scalar::integer ? *points : s.to_real(*points);
   ExprId total = s.binary(Op::mul, number, body);
-  c.reduction.reset();
-  for_each_root(c, [&](ExprId root) {
+  Comprehension map = c;
+  map.reduction.reset();
+  for_each_root(map, [&](ExprId root) {
     return graph::rewrite(s, root, [&](ExprId id) { return s[id].op == Op::acc ? total : id; });
   });
+  // A length is read where the row has no point, too.
+  if (!unproved_reads(graph, map).empty()) return;
   node.derivation.push_back(
       fmt::format("count_points: `{}` counts", graph[c.results[0].tensor].name));
-  c = canonicalize(s, std::move(c));
+  c = canonicalize(s, std::move(map));
 }
 
 } // namespace

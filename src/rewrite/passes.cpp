@@ -35,6 +35,8 @@ constexpr Pass rows[] = {
     {"attach_epilogues",
      "A map that reads a node's results point for point becomes a result of that node.", 1,
      attach_epilogues},
+    {"segment_sums", "A condition on sorted keys is a range of indices, found by searching.", 1,
+     segment_sums},
     {"tighten_bounds", "Affine conditions of a filter become bounds of its indices.", 1,
      tighten_bounds},
 };

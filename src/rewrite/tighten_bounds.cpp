@@ -3,9 +3,10 @@
 //   sum[j where a*j + p >= 0] e   =>   sum[j from ceil(-p / a)] e          for a > 0
 //   sum[j where p - a*j >= 0] e   =>   sum[j up to floor(p / a)] e
 //
-// with p over dims, points and reduce indices before j. A condition that the axes prove is dropped,
-// and so is a bound that the extent implies. What is not of this form stays in the filter: data,
-// disjunctions, inequalities (`!=`), products of indices. Source: loop bounds by Fourier-Motzkin
+// with p over dims, points, reduce indices before j, and integers read at those (the length of a
+// row, where a segment ends). A condition that the axes prove is dropped, and so is a bound that
+// the extent implies. What is not of this form stays in the filter: data read at j, disjunctions,
+// inequalities (`!=`), products of indices. Source: loop bounds by Fourier-Motzkin
 // elimination, one variable at a time (Ancourt, Irigoin, "Scanning polyhedra with DO loops", 1991).
 #include "base/check.h"
 #include "graph/reads.h"
@@ -70,12 +71,10 @@ private:
     if (!p) return false;
     size_t last = r_.axes.size();
     for (const auto& [atoms, coefficient] : p->terms())
-      for (ExprId atom : atoms) {
-        if (s_[atom].has_read) return false;
+      for (ExprId atom : atoms)
         for (size_t k = 0; k < r_.axes.size(); ++k)
           if (std::binary_search(s_[atom].free.begin(), s_[atom].free.end(), r_.axes[k].index))
             last = last == r_.axes.size() ? k : std::max(last, k);
-      }
     if (last == r_.axes.size()) return false;
     ExprId index = s_.index(r_.axes[last].index);
     auto parts = p->split(index);

@@ -151,6 +151,23 @@ TEST_CASE("tightened axes, minima and choices", "[prover]") {
   CHECK(p.in_range(mirrored, s));
 }
 
+TEST_CASE("a long chain of choices ends", "[prover]") {
+  // A binary search: whether a step is taken depends on where the last one ended.
+  Terms t;
+  ExprId length = t.dim("T", 0, 1 << 20), position = t.n(0);
+  TensorId keys = t.input("keys", ElemType::i32, {length});
+  for (int64_t width = 1 << 20; width > 0; width /= 2) {
+    ExprId end = t.add(position, t.n(width));
+    ExprId key = t.read(keys, {t.sub(end, t.n(1))}, t.n(0));
+    ExprId taken = t.s.logical_and(t.le(end, length), t.lt(key, t.n(7)));
+    position = t.s.select(taken, end, position);
+  }
+  Prover p = t.prover();
+  CHECK(p.range(position).lo == 0);
+  CHECK(p.less_equal(t.n(0), position));
+  CHECK_FALSE(p.less(position, length));
+}
+
 TEST_CASE("declared ranges bound what is read", "[prover]") {
   Terms t;
   Tensor pos;
