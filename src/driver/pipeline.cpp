@@ -170,13 +170,19 @@ Variant compile_variant(const graph::Graph& graph, const targets::TargetSpec& sp
   stages.done(
       "lower", count_of(result.program), [&] { return kernel::to_text(result.program); }, "spec");
 
+  // What is not proved is not emitted: each read in range or guarded, each output written once.
+  auto proved = [&](int proofs) { stages.done("prove", fmt::format("{} proofs", proofs)); };
+  proved(kernel::prove(result.program, "lower"));
+
   // What the target lacks is taken out, so that printing decides nothing.
+  auto after = [&](const legalize::Pass& pass) {
+    stages.done(
+        pass.name, count_of(result.program), [&] { return kernel::to_text(result.program); },
+        "spec");
+    if (pass.moves_threads) proved(kernel::prove_coverage(result.program, pass.name));
+  };
   legalize::legalize(result.program, legalize::capabilities_of(target), {options.index_bits},
-                     [&](std::string_view pass) {
-                       stages.done(
-                           pass, count_of(result.program),
-                           [&] { return kernel::to_text(result.program); }, "spec");
-                     });
+                     after);
   kernel::verify(result.program, "legalize");
 
   // What no implementation can beat: said above each kernel, and in the report.

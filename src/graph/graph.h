@@ -73,6 +73,7 @@ struct Tensor {
   /// all sizes allow.
   ExprId range_lo, range_hi;
   bool sorted = false;       ///< declared non-decreasing
+  bool is_step = false;      ///< the step of a recurrence: `range` is that of its time axis
   std::vector<double> reals; ///< constant tables
   std::vector<int64_t> integers;
   TensorId over;            ///< output stored in place of this input

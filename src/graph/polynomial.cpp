@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/reachable.h"
 #include <algorithm>
+#include <numeric>
 
 namespace tang::graph {
 
@@ -179,6 +180,20 @@ std::optional<Polynomial> polynomial_of(const ExprStore& store, ExprId root) {
     done.push_back(std::move(*value));
   }
   return std::move(done.back());
+}
+
+Polynomial normalized(const Polynomial& p) {
+  int64_t divisor = 0;
+  for (const auto& [monomial, coefficient] : p.terms())
+    if (!monomial.empty()) {
+      if (coefficient == std::numeric_limits<int64_t>::min()) return p;
+      divisor = std::gcd(divisor, coefficient);
+    }
+  if (divisor <= 1) return p;
+  Polynomial q = Polynomial::constant(floordiv(p.constant_term(), divisor));
+  for (const auto& [monomial, coefficient] : p.terms())
+    if (!monomial.empty()) q = *q.plus(Polynomial::term(monomial, coefficient / divisor));
+  return q;
 }
 
 ExprId build(ExprStore& store, const Polynomial& polynomial) {

@@ -49,6 +49,9 @@ private:
 /// positive constant that divides exactly are resolved; others are atoms.
 std::optional<Polynomial> polynomial_of(const ExprStore& store, ExprId id);
 
+/// g*X + k >= 0 means X + floor(k/g) >= 0 for an integer X: the inequality `p >= 0` in least terms.
+Polynomial normalized(const Polynomial& p);
+
 /// Builds the term back, in a canonical order (so equal polynomials give equal ids).
 ExprId build(ExprStore& store, const Polynomial& polynomial);
 

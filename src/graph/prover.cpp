@@ -47,7 +47,7 @@ void Prover::add_axis(const Axis& axis) {
 void Prover::assume(ExprId root, bool truth) {
   const ExprStore& s = graph_.exprs;
   auto fact = [&](std::optional<Polynomial> p) {
-    if (p && !p->as_constant()) facts_.push_back(std::move(*p));
+    if (p && !p->as_constant()) facts_.push_back(normalized(*p));
   };
   std::vector<std::pair<ExprId, bool>> stack{{root, truth}};
   while (!stack.empty()) {
@@ -215,7 +215,7 @@ IntRange Prover::range(ExprId root, std::unordered_map<ExprId, IntRange>& known)
       const Tensor& tensor = graph_[TensorId(e.ref)];
       IntRange r;
       if (tensor.kind != TensorKind::intermediate) r = range_of(tensor.type);
-      if (tensor.range) r = *tensor.range;
+      if (tensor.range && (trusts_data_ || tensor.is_step)) r = *tensor.range;
       // A gather that leaves its tensor reads as 0.
       IntRange other = e.guarded ? known.at(e.operands.back()) : r;
       bool gathers = std::any_of(e.operands.begin(), e.operands.end() - (e.guarded ? 1 : 0),

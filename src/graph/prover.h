@@ -10,6 +10,10 @@ class Prover {
 public:
   explicit Prover(const Graph& graph) : graph_(graph) {}
 
+  /// From here on, what tensors are said to hold is no fact, apart from the format in which they
+  /// are stored: a range helps analysis, it never removes memory safety.
+  void distrust_data() { trusts_data_ = false; }
+
   /// 0 <= index <= extent-1, and lo/hi where the axis has them. That the axis has a point at all
   /// is a fact too, until `rewind`.
   void add_axis(const Axis& axis);
@@ -45,10 +49,12 @@ public:
 private:
   friend class Proof; // prove.cpp: one search
   const Axis* axis_of(IndexId index) const;
+  bool is_fact(const Polynomial& p) const;
   IntRange range(ExprId id, std::unordered_map<ExprId, IntRange>& known) const;
   bool holds_comparison(Op op, ExprId a, ExprId b) const;
 
   const Graph& graph_;
+  bool trusts_data_ = true;
   std::vector<Polynomial> facts_; ///< each is >= 0
   std::vector<Axis> axes_;
   int depth_ = 0; ///< proofs around this one, which learn from what it proves

@@ -12,6 +12,20 @@ bool is_gathered(const ExprStore& store, ExprId place) {
   return store[place].has_read;
 }
 
+namespace {
+
+/// Whether a place depends on more than the step of a recurrence, which is no data.
+bool depends_on_data(const Graph& graph, ExprId place) {
+  if (!is_gathered(graph.exprs, place)) return false;
+  auto terms = reachable(graph.exprs, {&place, 1});
+  return std::any_of(terms.begin(), terms.end(), [&](ExprId id) {
+    const Expr& e = graph.exprs[id];
+    return e.op == Op::read && !graph[TensorId(e.ref)].is_step;
+  });
+}
+
+} // namespace
+
 std::span<const ExprId> places_of(const Expr& read) {
   return {read.operands.data(), read.operands.size() - (read.guarded ? 1 : 0)};
 }
@@ -22,6 +36,7 @@ class Walk {
 public:
   Walk(const Graph& graph, const Comprehension& node, std::span<const Axis> around)
       : graph_(graph), s_(graph.exprs), node_(node), prover_(graph) {
+    prover_.distrust_data();
     // Only that they have a point stays known: the node's own indices may have the same numbers.
     for (const Axis& axis : around) prover_.add_axis(axis);
   }
@@ -71,7 +86,8 @@ private:
     if (e.op != Op::read || e.guarded) return open;
     const Tensor& tensor = graph_[TensorId(e.ref)];
     for (uint32_t k = 0; k < e.operands.size() && k < tensor.shape.size(); ++k)
-      if (!is_gathered(s_, e.operands[k]) && !prover_.in_range(e.operands[k], tensor.shape[k]))
+      if ((!is_gathered(s_, e.operands[k]) || depends_on_data(graph_, e.operands[k])) &&
+          !prover_.in_range(e.operands[k], tensor.shape[k]))
         open.push_back(k);
     return open;
   }

@@ -15,9 +15,10 @@ bool is_gathered(const ExprStore& store, ExprId place);
 /// The places of a read, without its `else` value.
 std::span<const ExprId> places_of(const Expr& read);
 
-/// The unguarded affine places of `node` that are not proved in range from what holds where they
-/// stand: axis extents and bounds, the filter of the reduction around them, the branch of a
-/// `where`. In the order of the terms, each place once.
+/// The unguarded places of `node` that are not proved in range from what holds where they stand:
+/// axis extents and bounds, the filter of the reduction around them, the branch of a `where`; of
+/// data nothing but what these say. Places over steps of recurrences are proved in the kernel,
+/// where their extent is known. In the order of the terms, each place once.
 /// `around`: the time axes of the recurrences that hold the node; in a step they have a point.
 std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension& node,
                                          std::span<const Axis> around = {});

@@ -141,6 +141,12 @@ private:
     body(s.then), body(s.otherwise);
   }
   void write(const Let& s) { variable(s.var), value(s.value); }
+  void write(const Delinearize& s) {
+    put(s.vars.size());
+    for (VarId id : s.vars) variable(id);
+    value(s.value);
+    list(s.extents);
+  }
   void write(const Allocate& s) { declare(s.tensor); }
   void write(const Load& s) {
     variable(s.var), ref(s.src);

@@ -1,6 +1,7 @@
 #include "kernel/facts.h"
 #include "base/check.h"
 #include "kernel/interval.h"
+#include "kernel/linear.h"
 #include <map>
 #include <numeric>
 
@@ -8,18 +9,121 @@ namespace tang::kernel {
 
 using graph::ExprId;
 
-Facts::Facts(const Kernel& kernel) : kernel_(kernel) {
-  grid();
-}
+/// Values as terms: all operands first, each value once.
+class Facts::Translation {
+public:
+  Translation(Facts& facts, const ValueStore& store, Vars& vars, std::vector<ExprId>& done)
+      : facts_(facts), e_(facts.exprs()), store_(store), vars_(vars), done_(done) {
+    done_.resize(store.size());
+  }
+
+  /// `made` is told of every value that gets a term.
+  template <class F>
+  ExprId operator()(ValueId root, F&& made) {
+    std::vector<ValueId> stack{root};
+    while (!stack.empty()) {
+      ValueId id = stack.back();
+      if (done_[id.value]) {
+        stack.pop_back();
+        continue;
+      }
+      const Value& v = store_[id];
+      bool ready = true;
+      if (has_meaning(v))
+        for (ValueId operand : v.operands)
+          if (!done_[operand.value]) stack.push_back(operand), ready = false;
+      if (!ready) continue;
+      stack.pop_back();
+      ExprId term = one(id, v);
+      done_[id.value] = term ? term : facts_.unknown(v.type, store_.range(id));
+      made(id);
+    }
+    return done_[root.value];
+  }
+
+private:
+  bool is_integer_operand(const Value& v) const { return is_integer(store_[v.operands[0]].type); }
+
+  /// Whether the value's operands say what it is: integers and booleans made of such.
+  bool has_meaning(const Value& v) const {
+    if (is_real(v.type)) return false;
+    if (v.form == Form::convert) return is_integer(v.type) && is_integer_operand(v);
+    if (v.form != Form::operation) return false;
+    switch (v.op) {
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::min:
+    case Op::max:
+    case Op::neg:
+    case Op::abs:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_not:
+    case Op::select: return true;
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le: return is_integer_operand(v);
+    // The prover knows quotients by constants.
+    case Op::floordiv:
+    case Op::mod: return store_.as_integer(v.operands[1]).value_or(0) > 0;
+    default: return false;
+    }
+  }
+
+  /// Empty for what has no meaning in the graph.
+  ExprId one(ValueId id, const Value& v) {
+    auto in = [&](size_t i) { return done_[v.operands[i].value]; };
+    switch (v.form) {
+    case Form::literal:
+      if (is_real(v.type)) return {};
+      return v.type == Type::boolean ? e_.boolean(v.integer) : e_.integer(v.integer);
+    case Form::variable: {
+      auto [at, fresh] = vars_.try_emplace(VarId(v.ref));
+      if (fresh) at->second = facts_.unknown(v.type, store_.range(id));
+      return at->second;
+    }
+    case Form::convert: return has_meaning(v) ? in(0) : ExprId();
+    case Form::element:
+    case Form::round: return {};
+    case Form::operation: break;
+    }
+    if (!has_meaning(v)) return {};
+    if (v.op == Op::floordiv || v.op == Op::mod)
+      return e_.binary(v.op, graph::canonical(e_, in(0)), in(1));
+    if (v.op == Op::select) return e_.select(in(0), in(1), in(2));
+    return v.operands.size() == 1 ? e_.unary(v.op, in(0)) : e_.binary(v.op, in(0), in(1));
+  }
+
+  Facts& facts_;
+  graph::ExprStore& e_;
+  const ValueStore& store_;
+  Vars& vars_;
+  std::vector<ExprId>& done_;
+};
 
 namespace {
 
-/// Host variables that are declared to be multiples of a constant, or that a condition says are:
-/// `mod(N, 8) == 0 and ...`.
-std::map<VarId, int64_t> multiples(const ValueStore& host, ValueId condition) {
-  std::map<VarId, int64_t> found;
-  for (uint32_t id = 0; id < host.vars().size(); ++id)
-    if (host.vars()[id].step > 1) found[VarId(id)] = host.vars()[id].step;
+/// What reads registers, which change: by value.
+std::vector<bool> changing_values(const ValueStore& store) {
+  std::vector<bool> changing(store.size());
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const Value& v = store[ValueId(i)];
+    bool changes = v.form == Form::element;
+    for (ValueId operand : v.operands) changes = changes || changing[operand.value];
+    changing[i] = changes;
+  }
+  return changing;
+}
+
+/// What a condition says about host values: `mod(N + 1, 8) == 0 and M == 3` is that N + 1 is 8
+/// times something, and M 3.
+struct Equations {
+  std::map<ValueId, int64_t> multiples, constants;
+};
+Equations equations_of(const ValueStore& host, ValueId condition) {
+  Equations found;
   std::vector<ValueId> stack;
   if (condition) stack.push_back(condition);
   while (!stack.empty()) {
@@ -27,37 +131,105 @@ std::map<VarId, int64_t> multiples(const ValueStore& host, ValueId condition) {
     stack.pop_back();
     if (v.form != Form::operation) continue;
     if (v.op == Op::logical_and) stack.insert(stack.end(), v.operands.begin(), v.operands.end());
-    if (v.op != Op::eq || host.as_integer(v.operands[1]) != 0) continue;
-    const Value& mod = host[v.operands[0]];
-    if (mod.form != Form::operation || mod.op != Op::mod) continue;
-    const Value& dim = host[mod.operands[0]];
-    auto divisor = host.as_integer(mod.operands[1]);
-    if (dim.form != Form::variable || !divisor || *divisor <= 0) continue;
-    int64_t& multiple = found.try_emplace(VarId(dim.ref), 1).first->second;
+    auto constant = v.op == Op::eq ? host.as_integer(v.operands[1]) : std::nullopt;
+    if (!constant) continue;
+    const Value& left = host[v.operands[0]];
+    bool mod = left.form == Form::operation && left.op == Op::mod;
+    auto divisor = mod ? host.as_integer(left.operands[1]) : std::nullopt;
+    if (!mod) found.constants[v.operands[0]] = *constant;
+    if (constant != 0 || divisor.value_or(0) <= 0) continue;
+    int64_t& multiple = found.multiples.try_emplace(left.operands[0], 1).first->second;
     multiple = checked_mul(multiple / std::gcd(multiple, *divisor), *divisor).value_or(multiple);
   }
   return found;
 }
 
+/// A variable that a sum holds once, as +N or -N.
+struct Alone {
+  ExprId atom;
+  VarId var;
+  int64_t sign;
+};
+std::optional<Alone> lone_variable(const ValueStore& store, const graph::Polynomial& form,
+                                   const std::unordered_map<VarId, ExprId>& known) {
+  for (const auto& [monomial, coefficient] : form.terms()) {
+    if (monomial.size() != 1 || (coefficient != 1 && coefficient != -1)) continue;
+    const Value& v = store[value_of(monomial[0])];
+    if (v.form != Form::variable || known.contains(VarId(v.ref))) continue;
+    auto parts = form.split(monomial[0]);
+    if (parts && parts->first.as_constant()) return Alone{monomial[0], VarId(v.ref), coefficient};
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
-Facts::Facts(const Kernel& kernel, const ValueStore& host, const Variant& variant)
-    : kernel_(kernel) {
-  std::unordered_map<VarId, ExprId> host_vars;
-  Terms host_terms;
-  // A dim that is a multiple of c is c times another dim: then all that is computed from it
-  // divides.
-  for (const auto& [var, multiple] : multiples(host, variant.condition)) {
-    const Var& dim = host[var];
-    IntRange range{dim.lo ? ceildiv(*dim.lo, multiple) : unbounded_below,
-                   dim.hi ? floordiv(*dim.hi, multiple) : unbounded_above};
-    ExprId part = unknown(Type::i64, range);
-    host_vars[var] = exprs().binary(Op::mul, part, exprs().integer(multiple));
+Facts::Facts(const Kernel& kernel)
+    : kernel_(kernel), terms_(kernel.values.size()), changing_(changing_values(kernel.values)) {
+  for (const ScalarParam& scalar : kernel.scalars) {
+    const Var& var = kernel.values[scalar.var];
+    vars_[scalar.var] =
+        unknown(var.type, {var.lo.value_or(unbounded_below), var.hi.value_or(unbounded_above)});
+  }
+  grid({});
+}
+
+Facts::Facts(const Kernel& kernel, const ValueStore& host, const Variant& variant,
+             std::span<const Loop* const> loops)
+    : kernel_(kernel), terms_(kernel.values.size()), changing_(changing_values(kernel.values)) {
+  Vars host_vars;
+  std::vector<ExprId> host_terms;
+  Translation translate(*this, host, host_vars, host_terms);
+  auto host_term = [&](ValueId id) { return translate(id, [](ValueId) {}); };
+  // Where N + r is a multiple of c, N is c*u - r for another dim u: then all that is computed from
+  // N + r divides. Where it is a constant, N is that less r.
+  auto solve = [&](ValueId value, auto&& right_side) {
+    auto form = linear_form(host, value);
+    auto alone = form ? lone_variable(host, *form, host_vars) : std::nullopt;
+    if (!alone) return;
+    ExprId solved = right_side();
+    for (const auto& [monomial, coefficient] : form->terms()) {
+      if (monomial == graph::Polynomial::Monomial{alone->atom}) continue;
+      ExprId product = exprs().integer(coefficient);
+      for (ExprId atom : monomial)
+        product = exprs().binary(Op::mul, product, host_term(value_of(atom)));
+      solved = exprs().binary(Op::sub, solved, product);
+    }
+    host_vars[alone->var] = alone->sign > 0 ? solved : exprs().unary(Op::neg, solved);
+  };
+  auto multiple_of = [&](IntRange range, int64_t c) {
+    if (range.lo != unbounded_below) range.lo = ceildiv(range.lo, c);
+    if (range.hi != unbounded_above) range.hi = floordiv(range.hi, c);
+    return exprs().binary(Op::mul, exprs().integer(c), unknown(Type::i64, range));
+  };
+  Equations equations = equations_of(host, variant.condition);
+  for (const auto& [value, constant] : equations.constants)
+    solve(value, [&, c = constant] { return exprs().integer(c); });
+  // Declared steps and dims that are multiples first, sums then know them.
+  for (uint32_t id = 0; id < host.vars().size(); ++id) {
+    const Var& var = host.vars()[id];
+    int64_t multiple = var.step;
+    for (const auto& [value, c] : equations.multiples)
+      if (host[value].form == Form::variable && host[value].ref == id)
+        multiple = checked_mul(multiple / std::gcd(multiple, c), c).value_or(multiple);
+    if (multiple > 1 && !host_vars.contains(VarId(id)))
+      host_vars[VarId(id)] = multiple_of(
+          {var.lo.value_or(unbounded_below), var.hi.value_or(unbounded_above)}, multiple);
+  }
+  for (const auto& [value, multiple] : equations.multiples)
+    solve(value, [&, v = value, c = multiple] { return multiple_of(host.range(v), c); });
+  for (const Loop* loop : loops) {
+    steps_.push_back(digit(host_term(loop->extent), host[loop->var].name));
+    host_vars[loop->var] = steps_.back().index;
   }
   for (size_t i = 0; i < kernel.scalars.size(); ++i)
-    vars_[kernel.scalars[i].var] = translate(host, variant.scalars[i], host_terms, host_vars);
-  if (variant.condition) prover_.assume(translate(host, variant.condition, host_terms, host_vars));
-  grid();
+    vars_[kernel.scalars[i].var] = host_term(variant.scalars[i]);
+  if (variant.condition)
+    for (graph::Prover* prover : {&prover_, &about_dims_})
+      prover->assume(host_term(variant.condition));
+  std::vector<ExprId> launched;
+  for (ValueId extent : variant.blocks) launched.push_back(host_term(extent));
+  grid(launched);
 }
 
 /// A value of which only the range is known: a dim that nobody else names.
@@ -72,274 +244,216 @@ ExprId Facts::unknown(Type type, graph::IntRange range) {
   return type == Type::boolean ? exprs().binary(Op::lt, exprs().integer(0), term) : term;
 }
 
-Digit Facts::digit(ExprId extent, const std::string& name) {
-  graph::IndexId index(indices_++);
+/// A new digit; `conditional` where that it exists is due to the conditions around.
+Digit Facts::digit(ExprId extent, const std::string& name, bool conditional) {
+  graph::IndexId index(static_cast<uint32_t>(axes_.size()));
+  axes_.push_back({extent, conditional});
   prover_.add_axis({index, extent, name, {}, {}});
-  unconditional_.add_axis({index, extent, name, {}, {}});
-  bounds_.push_back(extent);
-  factors_are_positive(extent);
-  return {index, extent};
+  return {exprs().index(index), extent};
 }
 
-graph::Prover Facts::about_dims() const {
-  graph::Prover prover = prover_;
-  prover.rewind(about_dims_);
+graph::Prover Facts::unconditional() const {
+  graph::Prover prover = about_dims_;
+  for (uint32_t i = 0; i < axes_.size(); ++i)
+    if (!axes_[i].conditional) prover.add_axis({graph::IndexId(i), axes_[i].extent, {}, {}, {}});
   return prover;
 }
 
-void Facts::grid() {
-  about_dims_ = prover_.mark();
+bool Facts::is_digit_below(ExprId term, ExprId extent) const {
+  const graph::Expr& e = graph_.exprs[term];
+  if (e.op != Op::index) return false;
+  ExprId own = axes_[e.ref].extent;
+  return own == extent || polynomial(own) == polynomial(extent);
+}
+
+ExprId Facts::product(std::span<const ExprId> extents) {
+  ExprId product = exprs().integer(1);
+  for (ExprId extent : extents) product = exprs().binary(Op::mul, product, extent);
+  return product;
+}
+
+void Facts::grid(std::span<const ExprId> launched) {
   auto mode = [&](VarId coordinate, ExprId extent) {
     Digit d = digit(extent, kernel_.values[coordinate].name);
-    vars_[coordinate] = exprs().index(d.index);
+    vars_[coordinate] = d.index;
     grid_.push_back(d);
-  };
-  auto flat = [&](VarId number, const std::vector<ExprId>& extents) {
-    ExprId product = exprs().integer(1);
-    for (ExprId extent : extents) product = exprs().binary(Op::mul, product, extent);
-    mode(number, product);
   };
   std::vector<ExprId> blocks, threads;
   for (const BlockMode& m : kernel_.blocks) blocks.push_back(term(m.extent));
   for (const ThreadMode& m : kernel_.threads) threads.push_back(exprs().integer(m.extent));
-  // Coordinates bound to flat numbers are lets.
+  for (size_t i = 0; i < launched.size() && i < blocks.size(); ++i)
+    if (launched[i] != blocks[i] && polynomial(launched[i]) != polynomial(blocks[i]))
+      disagreement_ = fmt::format("it is launched with another extent of `{}` than it counts on",
+                                  kernel_.values[kernel_.blocks[i].coordinate].name);
+  // Coordinates that come from flat numbers are no variables of their own.
   if (kernel_.flat_block)
-    flat(kernel_.flat_block, blocks);
+    mode(kernel_.flat_block, product(blocks));
   else
     for (size_t i = 0; i < blocks.size(); ++i) mode(kernel_.blocks[i].coordinate, blocks[i]);
   if (kernel_.flat_thread)
-    flat(kernel_.flat_thread, threads);
+    mode(kernel_.flat_thread, product(threads));
   else
     for (size_t i = 0; i < threads.size(); ++i) mode(kernel_.threads[i].coordinate, threads[i]);
 }
 
-/// Where a value >= 0 is less than a product of values >= 0, each of them is at least 1.
-void Facts::factors_are_positive(ExprId product) {
-  auto p = polynomial(product);
-  if (!p || p->terms().size() != 1 || p->terms().begin()->second <= 0) return;
-  const graph::Polynomial::Monomial atoms = p->terms().begin()->first;
-  for (ExprId atom : atoms)
-    if (prover_.range(atom).lo < 0) return;
-  for (ExprId atom : atoms)
-    if (prover_.range(atom).lo == 0)
-      prover_.assume(exprs().binary(Op::le, exprs().integer(1), atom));
-}
-
 Facts::Mark Facts::mark() const {
-  return {prover_.mark(), unconditional_.mark(), bounds_.size(), splits_.size(), trail_.size()};
+  return {prover_.mark(), trail_.size(), splits_.size(), axes_.size()};
 }
 
 void Facts::rewind(const Mark& mark) {
   prover_.rewind(mark.facts);
-  unconditional_.rewind(mark.unconditional);
-  bounds_.resize(mark.bounds);
   splits_.resize(mark.splits);
-  // Terms may hold splits that were possible only there.
-  for (; trail_.size() > mark.terms; trail_.pop_back()) done_.erase(trail_.back());
+  axes_.resize(mark.axes);
+  // Terms hold indices that are given anew.
+  for (; trail_.size() > mark.terms; trail_.pop_back()) terms_[trail_.back().value] = {};
 }
 
-void Facts::assume(ExprId condition) {
-  prover_.assume(condition);
-  std::vector<ExprId> stack{condition};
-  while (!stack.empty()) {
-    const graph::Expr e = exprs()[stack.back()];
-    stack.pop_back();
-    if (e.op == Op::logical_and) stack.insert(stack.end(), e.operands.begin(), e.operands.end());
-    if (e.op != Op::lt || exprs()[e.operands[0]].scalar != graph::Scalar::integer) continue;
-    bounds_.push_back(e.operands[1]);
-    if (prover_.less_equal(exprs().integer(0), e.operands[0])) factors_are_positive(e.operands[1]);
-  }
-}
-
-namespace {
-
-/// p / (factor*atom) where that leaves nothing.
-std::optional<graph::Polynomial> divided(const graph::Polynomial& p, int64_t factor, ExprId atom) {
-  auto parts = p.split(atom);
-  if (!parts || parts->first.is_zero() || !parts->second.is_zero()) return std::nullopt;
-  graph::Polynomial result;
-  for (const auto& [atoms, coefficient] : parts->first.terms()) {
-    if (coefficient % factor != 0) return std::nullopt;
-    auto term = graph::Polynomial::constant(coefficient / factor);
-    for (ExprId other : atoms) term = *term.times(graph::Polynomial::atom(other));
-    result = *result.plus(term);
-  }
+ExprId Facts::term(ValueId root) {
+  if (terms_[root.value]) return terms_[root.value];
+  std::vector<ValueId> changed;
+  Translation translate(*this, kernel_.values, vars_, terms_);
+  ExprId result =
+      translate(root, [&](ValueId id) { (changing_[id.value] ? changed : trail_).push_back(id); });
+  for (ValueId id : changed) terms_[id.value] = {};
   return result;
-}
-
-} // namespace
-
-/// A quotient by `divisor`: below every E for which x < divisor*E is known.
-ExprId Facts::quotient(ExprId x, const graph::Polynomial& divisor) {
-  const auto& [atoms, factor] = *divisor.terms().begin();
-  if (divisor.terms().size() == 1 && factor > 0 && atoms.size() == 1)
-    for (size_t i = bounds_.size(); i-- > 0;) {
-      auto bound = polynomial(bounds_[i]);
-      auto below = bound ? divided(*bound, factor, atoms[0]) : std::nullopt;
-      if (!below || !prover_.less(x, bounds_[i])) continue;
-      graph::IndexId index(indices_++);
-      ExprId extent = graph::build(exprs(), *below);
-      prover_.add_axis({index, extent, "q", {}, {}});
-      bounds_.push_back(extent);
-      return exprs().index(index);
-    }
-  return unknown(Type::index, {0, unbounded_above});
-}
-
-ExprId Facts::divide(Op op, ExprId x, ExprId divisor) {
-  if (exprs().as_integer(divisor)) return exprs().binary(op, x, divisor);
-  for (const Split& split : splits_)
-    if (split.x == x && split.divisor == divisor)
-      return op == Op::floordiv ? split.quotient : split.remainder;
-  auto p = polynomial(divisor);
-  ExprId one = exprs().integer(1), zero = exprs().integer(0);
-  if (!p || !prover_.less_equal(one, divisor) || !prover_.less_equal(zero, x)) return {};
-  graph::IndexId index(indices_++);
-  prover_.add_axis({index, divisor, "r", {}, {}});
-  Split split{x, divisor, quotient(x, *p), exprs().index(index)};
-  ExprId whole = exprs().binary(Op::mul, split.quotient, divisor);
-  prover_.assume(exprs().binary(Op::eq, x, exprs().binary(Op::add, whole, split.remainder)));
-  splits_.push_back(split);
-  return op == Op::floordiv ? split.quotient : split.remainder;
-}
-
-ExprId Facts::translate_one(const ValueStore& store, const Value& v, const Terms& done) {
-  auto& e = exprs();
-  auto in = [&](size_t i) { return done.at(v.operands[i]); };
-  auto integer_operand = [&] { return is_integer(store[v.operands[0]].type); };
-  switch (v.form) {
-  case Form::literal:
-    if (is_real(v.type)) return {};
-    return v.type == Type::boolean ? e.boolean(v.integer) : e.integer(v.integer);
-  case Form::variable:
-  case Form::element:
-  case Form::round: return {};
-  case Form::convert: return is_integer(v.type) && integer_operand() ? in(0) : ExprId();
-  case Form::operation: break;
-  }
-  if (is_real(v.type)) return {};
-  switch (v.op) {
-  case Op::add:
-  case Op::sub:
-  case Op::mul:
-  case Op::min:
-  case Op::max:
-  case Op::logical_and:
-  case Op::logical_or: return e.binary(v.op, in(0), in(1));
-  case Op::floordiv:
-  case Op::mod: return divide(v.op, in(0), in(1));
-  case Op::eq:
-  case Op::ne:
-  case Op::lt:
-  case Op::le: return integer_operand() ? e.binary(v.op, in(0), in(1)) : ExprId();
-  case Op::neg:
-  case Op::abs:
-  case Op::logical_not: return e.unary(v.op, in(0));
-  case Op::select: return e.select(in(0), in(1), in(2));
-  default: return {};
-  }
-}
-
-ExprId Facts::translate(const ValueStore& store, ValueId root, Terms& done,
-                        std::unordered_map<VarId, ExprId>& vars) {
-  if (auto at = done.find(root); at != done.end()) return at->second;
-  std::unordered_set<ValueId> changing; // registers change, so what reads them is new each time
-  for (ValueId id : reachable(store, {&root, 1})) {
-    const Value& v = store[id];
-    bool changes = v.form == Form::element;
-    for (ValueId operand : v.operands) changes |= changing.contains(operand);
-    if (changes)
-      changing.insert(id);
-    else if (done.contains(id))
-      continue;
-    ExprId term;
-    if (v.form == Form::variable) {
-      auto [at, fresh] = vars.try_emplace(VarId(v.ref));
-      if (fresh) at->second = unknown(v.type, store.range(id));
-      term = at->second;
-    } else {
-      term = translate_one(store, v, done);
-      if (!term) term = unknown(v.type, store.range(id));
-    }
-    done[id] = term;
-    if (&done == &done_) trail_.push_back(id);
-  }
-  ExprId result = done.at(root);
-  for (ValueId id : changing) done.erase(id);
-  return result;
-}
-
-ExprId Facts::term(ValueId id) {
-  return translate(kernel_.values, id, done_, vars_);
 }
 
 void Facts::walk(const std::function<void(const Stmt&, const Place&)>& visit) {
   Place place;
   place.digits = grid_;
+  Mark before = mark();
   body(kernel_.body, place, visit);
+  rewind(before);
 }
+
+namespace {
+
+/// The operand of a minimum that is the same for every value of the indices, a literal if there is
+/// one; the others come to `rest`. Empty where there is none, or no minimum.
+ExprId fixed_bound(const graph::ExprStore& store, ExprId end, std::vector<ExprId>& rest) {
+  std::vector<ExprId> stack{end};
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    const graph::Expr& e = store[id];
+    if (e.op == Op::min)
+      stack.insert(stack.end(), e.operands.rbegin(), e.operands.rend());
+    else
+      rest.push_back(id);
+  }
+  auto fixed = std::find_if(rest.begin(), rest.end(),
+                            [&](ExprId id) { return store.as_integer(id).has_value(); });
+  if (fixed == rest.end())
+    fixed =
+        std::find_if(rest.begin(), rest.end(), [&](ExprId id) { return store[id].free.empty(); });
+  if (rest.size() < 2 || fixed == rest.end()) return {};
+  ExprId id = *fixed;
+  rest.erase(fixed);
+  return id;
+}
+
+} // namespace
 
 void Facts::loop(const For& loop, Place& place,
                  const std::function<void(const Stmt&, const Place&)>& visit) {
   auto& e = exprs();
-  ExprId begin = term(loop.begin), rounds = e.binary(Op::sub, term(loop.end), begin);
-  auto step = kernel_.values.as_integer(loop.step);
-  ExprId scale = term(loop.step);
-  if (step && *step > 1)
-    rounds = e.binary(Op::floordiv, e.binary(Op::add, rounds, e.integer(*step - 1)), scale);
+  ExprId begin = term(loop.begin), end = term(loop.end), step = term(loop.step);
+  auto stride = kernel_.values.as_integer(loop.step);
+  ExprId rounds = e.as_integer(begin) == 0 ? end : e.binary(Op::sub, end, begin);
+  auto rounded = [&](ExprId id) {
+    return e.binary(Op::floordiv, e.binary(Op::add, id, e.integer(*stride - 1)), step);
+  };
+  if (stride && *stride > 1) rounds = rounded(rounds);
+  Place outer = place;
   Mark before = mark();
   Digit d = digit(rounds, kernel_.values[loop.var].name);
-  ExprId offset = e.binary(Op::mul, e.index(d.index), scale);
-  vars_[loop.var] = e.binary(Op::add, begin, offset);
-  // A step that is no constant: the last round is known from the end only.
-  if (!step) prover_.assume(e.binary(Op::lt, vars_[loop.var], term(loop.end)));
-  // `thread .. N step 512` has as many rounds for every thread, with a guard `< N`.
-  bool shifted = step && *step > 1 && !kernel_.values.as_integer(loop.begin) &&
-                 prover_.less_equal(e.integer(0), begin);
-  if (shifted) {
-    ExprId rounded = e.binary(Op::add, term(loop.end), e.integer(*step - 1));
-    d.extent = e.binary(Op::floordiv, rounded, scale);
-    place.conditions.push_back(e.binary(Op::lt, vars_[loop.var], term(loop.end)));
+  ExprId at = e.binary(Op::add, begin, e.binary(Op::mul, d.index, step));
+  vars_[loop.var] = at;
+  // Where rounds skip, the last is known from the end only.
+  if (stride != 1) prover_.assume(e.binary(Op::lt, at, end));
+  std::vector<ExprId> rest;
+  if (stride && *stride > 1 && !e.as_integer(begin) && prover_.less_equal(e.integer(0), begin)) {
+    // `thread .. N step 512` has as many rounds for every thread, with a guard `< N`.
+    d.extent = rounded(end);
+    place.conditions.push_back(e.binary(Op::lt, at, end));
+  } else if (ExprId fixed =
+                 stride == 1 && e.as_integer(begin) == 0 ? fixed_bound(e, end, rest) : ExprId()) {
+    // `0 .. min(4, N - i)` has 4 rounds with a guard `< N - i`.
+    d.extent = fixed;
+    for (ExprId bound : rest) place.conditions.push_back(e.binary(Op::lt, at, bound));
   }
   place.digits.push_back(d);
-  ++place.branches;
   body(loop.body, place, visit);
-  --place.branches;
-  place.digits.pop_back();
-  if (shifted) place.conditions.pop_back();
+  place = std::move(outer);
   rewind(before);
 }
 
 void Facts::branch(const Body& statements, ExprId condition, Place& place,
                    const std::function<void(const Stmt&, const Place&)>& visit) {
+  if (exprs().as_boolean(condition) == false) return;
+  Place outer = place;
   Mark before = mark();
-  assume(condition);
+  // That not all parts of a condition hold says nothing about any of them.
+  const graph::Expr& e = exprs()[condition];
+  bool parts_fail = e.op == Op::logical_not && exprs()[e.operands[0]].op == Op::logical_and;
+  if (!parts_fail) assume(condition);
   place.conditions.push_back(condition);
-  ++place.branches;
   body(statements, place, visit);
-  --place.branches;
-  place.conditions.pop_back();
+  place = std::move(outer);
   rewind(before);
+}
+
+void Facts::delinearize(const Delinearize& s, Place& place) {
+  std::vector<ExprId> extents;
+  for (ValueId extent : s.extents) extents.push_back(term(extent));
+  // A digit that the coordinates stand for whole gives its place to them.
+  ExprId number = term(s.value);
+  auto whole = std::find_if(place.digits.begin(), place.digits.end(), [&](const Digit& d) {
+    return d.index == number && polynomial(d.extent) == polynomial(product(extents));
+  });
+  bool is_whole = whole != place.digits.end();
+  Split split{number, {}};
+  for (size_t i = 0; i < extents.size(); ++i) {
+    split.digits.push_back(digit(extents[i], kernel_.values[s.vars[i]].name, !is_whole));
+    vars_[s.vars[i]] = split.digits.back().index;
+  }
+  if (is_whole) {
+    whole = place.digits.erase(whole);
+    place.digits.insert(whole, split.digits.begin(), split.digits.end());
+  } else {
+    splits_.push_back(std::move(split));
+  }
+}
+
+/// Of what is read, no more is known than the format in which it is stored.
+void Facts::load(const Load& s) {
+  Type type = kernel_.values[s.var].type;
+  if (!is_integer(type)) return;
+  IntRange range = graph::range_of(kernel_[s.src.tensor].type);
+  if (s.otherwise) range = join(range, kernel_.values.range(s.otherwise));
+  vars_[s.var] = unknown(type, range);
 }
 
 void Facts::body(const Body& statements, Place& place,
                  const std::function<void(const Stmt&, const Place&)>& visit) {
   for (const Stmt& stmt : statements) {
     visit(stmt, place);
-    std::visit(Overload{[&](const For& s) { loop(s, place, visit); },
-                        [&](const If& s) {
-                          ExprId condition = term(s.condition);
-                          branch(s.then, condition, place, visit);
-                          branch(s.otherwise, exprs().unary(Op::logical_not, condition), place,
-                                 visit);
-                        },
-                        [&](const Spec& s) { body(s.body, place, visit); },
-                        [&](const Let& s) {
-                          if (!is_real(kernel_.values[s.value].type)) vars_[s.var] = term(s.value);
-                        },
-                        [](const Allocate&) {}, [](const Load&) {}, [](const Store&) {},
-                        [](const Copy&) {}, [](const Shfl&) {}, [](const Barrier&) {}},
-               stmt.node);
+    std::visit(
+        Overload{[&](const For& s) { loop(s, place, visit); },
+                 [&](const If& s) {
+                   ExprId condition = term(s.condition);
+                   branch(s.then, condition, place, visit);
+                   if (!s.otherwise.empty())
+                     branch(s.otherwise, exprs().unary(Op::logical_not, condition), place, visit);
+                 },
+                 [&](const Spec& s) { body(s.body, place, visit); },
+                 [&](const Let& s) {
+                   if (!is_real(kernel_.values[s.value].type)) vars_[s.var] = term(s.value);
+                 },
+                 [&](const Delinearize& s) { delinearize(s, place); },
+                 [&](const Load& s) { load(s); }, [](const Allocate&) {}, [](const Store&) {},
+                 [](const Copy&) {}, [](const Shfl&) {}, [](const Barrier&) {}},
+        stmt.node);
   }
 }
 

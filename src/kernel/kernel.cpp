@@ -33,8 +33,9 @@ void for_each_stmt(const Body& body, const std::function<void(const Stmt&)>& vis
                           for_each_stmt(s.otherwise, visit);
                         },
                         [&](const Spec& s) { for_each_stmt(s.body, visit); }, [](const Let&) {},
-                        [](const Allocate&) {}, [](const Load&) {}, [](const Store&) {},
-                        [](const Copy&) {}, [](const Shfl&) {}, [](const Barrier&) {}},
+                        [](const Delinearize&) {}, [](const Allocate&) {}, [](const Load&) {},
+                        [](const Store&) {}, [](const Copy&) {}, [](const Shfl&) {},
+                        [](const Barrier&) {}},
                stmt.node);
   }
 }
@@ -48,8 +49,8 @@ void for_each_ref(Body& body, const std::function<void(Ref&)>& visit) {
                         },
                         [&](Spec& s) { for_each_ref(s.body, visit); },
                         [&](Load& s) { visit(s.src); }, [&](Store& s) { visit(s.dst); },
-                        [&](Copy& s) { visit(s.dst), visit(s.src); }, [](Let&) {}, [](Allocate&) {},
-                        [](Shfl&) {}, [](Barrier&) {}},
+                        [&](Copy& s) { visit(s.dst), visit(s.src); }, [](Let&) {},
+                        [](Delinearize&) {}, [](Allocate&) {}, [](Shfl&) {}, [](Barrier&) {}},
                stmt.node);
 }
 
@@ -70,7 +71,12 @@ void map_values(Body& body, const std::function<ValueId(ValueId)>& map) {
                           map_values(s.then, map);
                           map_values(s.otherwise, map);
                         },
-                        [&](Let& s) { value(s.value); }, [](Allocate&) {},
+                        [&](Let& s) { value(s.value); },
+                        [&](Delinearize& s) {
+                          value(s.value);
+                          for (ValueId& extent : s.extents) value(extent);
+                        },
+                        [](Allocate&) {},
                         [&](Load& s) { ref(s.src), value(s.predicate), value(s.otherwise); },
                         [&](Store& s) { ref(s.dst), value(s.value), value(s.predicate); },
                         [&](Copy& s) { ref(s.dst), ref(s.src), value(s.predicate); },

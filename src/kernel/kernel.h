@@ -24,6 +24,7 @@ struct Tensor {
       stride;           ///< row-major where not given otherwise; registers and shared: constants
   bool written = false; ///< global only: some store reaches it
   int align = 16;       ///< bytes of its first element
+  bool in_part = false; ///< written in place: elements that keep their value are not stored
 };
 
 /// One element (or the first of a vector) of a tensor.
@@ -55,6 +56,16 @@ struct If {
 struct Let {
   VarId var;
   ValueId value;
+};
+/// Coordinates from one flat number, the last one fastest: `value` is below the product of the
+/// extents, and 0 <= vars[k] < extents[k] with
+///   value = (vars[0]*extents[1] + vars[1])*extents[2] + vars[2] ...
+/// So each number has its own coordinates and each coordinates their own number, which a quotient
+/// and a remainder no longer show once they are simplified.
+struct Delinearize {
+  std::vector<VarId> vars;
+  ValueId value;
+  std::vector<ValueId> extents;
 };
 /// Brings a register or shared tensor into being, uninitialised, to the end of the enclosing body
 /// (shared: of the kernel).
@@ -103,7 +114,7 @@ struct Spec {
 };
 
 struct Stmt {
-  std::variant<For, If, Let, Allocate, Load, Store, Copy, Shfl, Barrier, Spec> node;
+  std::variant<For, If, Let, Delinearize, Allocate, Load, Store, Copy, Shfl, Barrier, Spec> node;
 };
 
 /// One mode of a thread tensor. Modes are colexicographic: the first varies fastest.

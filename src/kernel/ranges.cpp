@@ -1,121 +1,161 @@
-// Every access lies in its tensor: one proof per coordinate, from loop bounds and conditions.
+// Every access lies in its tensor: one proof per coordinate, from loop bounds and conditions. The
+// same for flat numbers, which are below the product of their coordinates' extents, and for what
+// variables are said to be in.
 #include "base/check.h"
-#include "kernel/facts.h"
-#include "kernel/verify.h"
+#include "kernel/interval.h"
+#include "kernel/proofs.h"
 
 namespace tang::kernel {
+
+RangeProof::RangeProof(Facts& facts) : facts_(facts), kernel_(facts.kernel()) {
+  for (const ScalarParam& scalar : kernel_.scalars)
+    holds(scalar.var, facts_.prover().range(facts_.term(scalar.var)));
+  modes();
+}
+
+void RangeProof::visit(const Stmt& stmt) {
+  std::visit(Overload{[&](const For& s) {
+                        values({s.begin, s.end, s.step});
+                        holds(s.var, {kernel_.values.range(s.begin).lo, last_below(s.end)});
+                      },
+                      [&](const If& s) { values({s.condition}); },
+                      [&](const Let& s) {
+                        values({s.value});
+                        holds(s.var, kernel_.values.range(s.value));
+                      },
+                      [&](const Delinearize& s) {
+                        values({s.value});
+                        number(s);
+                        for (size_t i = 0; i < s.vars.size(); ++i)
+                          holds(s.vars[i], {0, last_below(s.extents[i])});
+                      },
+                      [&](const Load& s) {
+                        under(s.predicate, [&] { access(s.src, 1); });
+                        values({s.predicate, s.otherwise});
+                      },
+                      [&](const Store& s) {
+                        under(s.predicate, [&] {
+                          access(s.dst, 1);
+                          values({s.value});
+                        });
+                        values({s.predicate});
+                      },
+                      [&](const Copy& s) {
+                        under(s.predicate, [&] {
+                          access(s.dst, s.width);
+                          access(s.src, s.width);
+                        });
+                        values({s.predicate});
+                      },
+                      [&](const Shfl& s) { values({s.value}); }, [](const Allocate&) {},
+                      [](const Barrier&) {}, [](const Spec&) {}},
+             stmt.node);
+}
+
 namespace {
 
-class Ranges {
-public:
-  explicit Ranges(Facts& facts) : facts_(facts), kernel_(facts.kernel()) {}
-
-  Report run() {
-    facts_.walk([&](const Stmt& stmt, const Place&) { statement(stmt); });
-    return std::move(report_);
-  }
-
-private:
-  void statement(const Stmt& stmt) {
-    std::visit(Overload{[&](const For& s) {
-                          values({s.begin, s.end, s.step});
-                        },
-                        [&](const If& s) { values({s.condition}); },
-                        [&](const Let& s) { values({s.value}); },
-                        [&](const Load& s) {
-                          under(s.predicate, [&] { access(s.src, 1); });
-                          values({s.predicate, s.otherwise});
-                        },
-                        [&](const Store& s) {
-                          under(s.predicate, [&] {
-                            access(s.dst, 1);
-                            values({s.value});
-                          });
-                          values({s.predicate});
-                        },
-                        [&](const Copy& s) {
-                          under(s.predicate, [&] {
-                            access(s.dst, s.width);
-                            access(s.src, s.width);
-                          });
-                        },
-                        [&](const Shfl& s) { values({s.value}); }, [](const Allocate&) {},
-                        [](const Barrier&) {}, [](const Spec&) {}},
-               stmt.node);
-  }
-
-  template <class F>
-  void under(ValueId predicate, F&& inside) {
-    Facts::Mark mark = facts_.mark();
-    if (predicate) facts_.assume(facts_.term(predicate));
-    inside();
-    facts_.rewind(mark);
-  }
-
-  /// Register elements that values read.
-  void values(std::initializer_list<ValueId> roots) {
-    for (ValueId id : reachable(kernel_.values, std::span(roots.begin(), roots.size()))) {
-      const Value& v = kernel_.values[id];
-      if (v.form == Form::element) access({TensorId(v.ref), v.operands}, 1);
-    }
-  }
-
-  /// The mode along which neighbours lie next to each other; none for scalars.
-  std::optional<size_t> contiguous_mode(const Tensor& tensor) const {
-    for (size_t i = tensor.stride.size(); i-- > 0;)
-      if (kernel_.values.as_integer(tensor.stride[i]) == 1) return i;
-    return std::nullopt;
-  }
-
-  void access(const Ref& ref, int width) {
-    const Tensor& tensor = kernel_[ref.tensor];
-    auto& e = facts_.exprs();
-    auto inner = contiguous_mode(tensor);
-    for (size_t i = 0; i < ref.coordinates.size(); ++i) {
-      graph::ExprId first = facts_.term(ref.coordinates[i]), last = first;
-      graph::ExprId extent = facts_.term(tensor.shape[i]);
-      if (width > 1 && inner == i) last = e.binary(Op::add, first, e.integer(width - 1));
-      bool inside =
-          facts_.prover().less_equal(e.integer(0), first) && facts_.prover().less(last, extent);
-      if (inside)
-        ++report_.proved;
-      else
-        report_.unproved.push_back(
-            fmt::format("coordinate {} of `{}` in kernel `{}` is not proved in range", i,
-                        tensor.name, kernel_.name));
-    }
-  }
-
-  Facts& facts_;
-  const Kernel& kernel_;
-  Report report_;
-};
-
-void each_variant(const Program& program, const std::vector<Step>& steps,
-                  const std::function<void(const Kernel&, const Variant&)>& visit) {
-  for (const Step& step : steps)
-    std::visit(Overload{[&](const Dispatch& d) {
-                          for (const Variant& v : d.variants)
-                            visit(program.kernels[v.kernel.value], v);
-                        },
-                        [&](const Loop& l) { each_variant(program, l.body, visit); }},
-               step.node);
+int64_t last_of(IntRange end) {
+  return end.hi == unbounded_above ? end.hi : end.hi - 1;
 }
 
 } // namespace
 
-Report check_ranges(const Kernel& kernel) {
-  Facts facts(kernel);
-  return Ranges(facts).run();
+int64_t RangeProof::last_below(ValueId end) const {
+  return last_of(kernel_.values.range(end));
 }
 
-Report check_ranges(const Program& program) {
-  Report report;
-  each_variant(program, program.steps, [&](const Kernel& kernel, const Variant& variant) {
-    Facts facts(kernel, program.values, variant);
-    report += Ranges(facts).run();
-  });
-  return report;
+void RangeProof::modes() {
+  IntRange blocks{1, 1};
+  for (const BlockMode& mode : kernel_.blocks) {
+    holds(mode.coordinate, {0, last_below(mode.extent)});
+    blocks = multiply(blocks, kernel_.values.range(mode.extent));
+  }
+  for (const ThreadMode& mode : kernel_.threads) holds(mode.coordinate, {0, mode.extent - 1});
+  if (kernel_.flat_block) holds(kernel_.flat_block, {0, last_of(blocks)});
+  if (kernel_.flat_thread) holds(kernel_.flat_thread, {0, kernel_.thread_count() - 1});
+}
+
+/// Ranges of values count on what variables are said to be in, so that must follow from how they
+/// are defined. A range without values belongs to what never runs.
+void RangeProof::holds(VarId id, IntRange defined) {
+  const Var& var = kernel_.values[id];
+  int64_t lo = var.lo.value_or(unbounded_below), hi = var.hi.value_or(unbounded_above);
+  if (defined.lo > defined.hi || (defined.lo >= lo && defined.hi <= hi)) return;
+  report_.unproved.push_back(fmt::format("`{}` in kernel `{}` is said to be in {}..{}, not {}..{}",
+                                         var.name, kernel_.name, lo, hi, defined.lo, defined.hi));
+}
+
+template <class F>
+void RangeProof::under(ValueId predicate, F&& inside) {
+  if (!predicate) return inside();
+  graph::ExprId condition = facts_.term(predicate);
+  if (facts_.exprs().as_boolean(condition) == false) return;
+  Facts::Mark mark = facts_.mark();
+  facts_.assume(condition);
+  inside();
+  facts_.rewind(mark);
+}
+
+/// Register elements that values read.
+void RangeProof::values(std::initializer_list<ValueId> roots) {
+  for (ValueId root : roots) {
+    if (!root || !facts_.reads_registers(root)) continue;
+    for (ValueId id : reachable(kernel_.values, {&root, 1})) {
+      const Value& v = kernel_.values[id];
+      if (v.form == Form::element) access({TensorId(v.ref), v.operands}, 1);
+    }
+  }
+}
+
+namespace {
+
+/// The mode along which neighbours lie next to each other; none for scalars.
+std::optional<size_t> contiguous_mode(const ValueStore& values, const Tensor& tensor) {
+  for (size_t i = tensor.stride.size(); i-- > 0;)
+    if (values.as_integer(tensor.stride[i]) == 1) return i;
+  return std::nullopt;
+}
+
+} // namespace
+
+void RangeProof::access(const Ref& ref, int width) {
+  const Tensor& tensor = kernel_[ref.tensor];
+  auto inner = width > 1 ? contiguous_mode(kernel_.values, tensor) : std::nullopt;
+  for (size_t i = 0; i < ref.coordinates.size(); ++i) {
+    if (inside(ref.coordinates[i], tensor.shape[i], inner == i ? width : 1))
+      ++report_.proved;
+    else
+      report_.unproved.push_back(
+          fmt::format("coordinate {} of `{}` in kernel `{}` is not proved in range", i, tensor.name,
+                      kernel_.name));
+  }
+}
+
+/// Whether `width` places from `place` on are in 0 .. extent.
+bool RangeProof::inside(ValueId place, ValueId extent, int width) {
+  IntRange at = kernel_.values.range(place), size = kernel_.values.range(extent);
+  if (at.lo >= 0 && size.lo >= width && at.hi <= size.lo - width) return true;
+  auto& e = facts_.exprs();
+  graph::ExprId first = facts_.term(place), end = facts_.term(extent);
+  if (width == 1 && facts_.is_digit_below(first, end)) return true;
+  graph::ExprId last = width == 1 ? first : e.binary(Op::add, first, e.integer(width - 1));
+  const graph::Prover& known = facts_.prover();
+  return (at.lo >= 0 || known.less_equal(e.integer(0), first)) && known.less(last, end);
+}
+
+void RangeProof::number(const Delinearize& s) {
+  auto& e = facts_.exprs();
+  graph::ExprId number = facts_.term(s.value), end = e.integer(1);
+  for (ValueId extent : s.extents) end = e.binary(Op::mul, end, facts_.term(extent));
+  const graph::Prover& known = facts_.prover();
+  if (facts_.is_digit_below(number, end) ||
+      ((kernel_.values.range(s.value).lo >= 0 || known.less_equal(e.integer(0), number)) &&
+       known.less(number, end)))
+    ++report_.proved;
+  else
+    report_.unproved.push_back(
+        fmt::format("the number that `{}` comes from in kernel `{}` is not proved in range",
+                    kernel_.values[s.vars[0]].name, kernel_.name));
 }
 
 } // namespace tang::kernel

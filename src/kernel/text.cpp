@@ -4,6 +4,7 @@
 #include "kernel/kernel.h"
 #include "kernel/names.h"
 #include "kernel/value_text.h"
+#include <fmt/ranges.h>
 
 namespace tang::kernel {
 namespace {
@@ -58,8 +59,9 @@ private:
 
   void parameter(TensorId id) {
     const Tensor& t = kernel_[id];
-    out_.line("param {}{}{}", declaration(id),
-              t.align != 16 ? fmt::format(" align {}", t.align) : "", t.written ? " written" : "");
+    out_.line("param {}{}{}{}", declaration(id),
+              t.align != 16 ? fmt::format(" align {}", t.align) : "", t.written ? " written" : "",
+              t.in_part ? " in part" : "");
   }
 
   void scalar_parameter(VarId id) {
@@ -118,6 +120,16 @@ private:
   void write(const Let& s) {
     std::string value = text(s.value);
     out_.line("{} <- Pointwise({})", typed(s.var), value);
+  }
+  void write(const Delinearize& s) {
+    std::string names;
+    for (VarId id : s.vars) names += (names.empty() ? "" : ", ") + variable(id);
+    std::vector<ValueId> all{s.value};
+    all.insert(all.end(), s.extents.begin(), s.extents.end());
+    auto t = texts(all);
+    std::string value = std::move(t[0]);
+    t.erase(t.begin());
+    out_.line("({}) <- Delinearize({}; {})", names, value, fmt::join(t, ", "));
   }
   void write(const Allocate& s) { out_.line("allocate {}", declaration(s.tensor)); }
   void write(const Load& s) {

@@ -149,6 +149,16 @@ private:
     auto mode = modes_.find(s.var);
     define(s.var, mode == modes_.end() ? spread : mode->second);
   }
+  void statement(const Delinearize& s, Spread) {
+    require(!s.vars.empty() && s.vars.size() == s.extents.size(), "{} coordinates of {} extents",
+            s.vars.size(), s.extents.size());
+    Spread spread = integer(s.value);
+    for (ValueId extent : s.extents) spread = wider(spread, integer(extent));
+    for (size_t i = 0; i < s.vars.size(); ++i) {
+      auto mode = modes_.find(s.vars[i]);
+      define(s.vars[i], mode == modes_.end() ? spread : mode->second);
+    }
+  }
   void statement(const Allocate& s, Spread) {
     const Tensor& t = kernel_[s.tensor];
     require(t.memory != Memory::global, "global tensor `{}` is allocated", t.name);

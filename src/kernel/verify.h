@@ -1,6 +1,6 @@
 #pragma once
-// Invariants of kernels and programs. What is surely wrong throws; what could not be proved is
-// reported, because a proof that fails does not make a kernel wrong.
+// Invariants of kernels and programs: their structure, and proofs that they touch what they may and
+// write what they must.
 #include "kernel/program.h"
 
 namespace tang::kernel {
@@ -17,14 +17,23 @@ struct Report {
 };
 
 /// Every element that a kernel touches lies in its tensor: each coordinate of each load, store,
-/// copy and register element is proved in range by loop bounds and conditions.
+/// copy and register element is proved in range by loop bounds and conditions. Flat numbers are
+/// below the product of their extents, and variables in the ranges that they are said to be in.
 Report check_ranges(const Kernel& kernel);
 /// The same for every variant of a program, which knows more about the dims.
 Report check_ranges(const Program& program);
 
-/// Every element of a written tensor is written exactly once (coverage.cpp has the argument).
+/// Every element of a written tensor is written exactly once, of one that is written in part at
+/// most once (coverage.cpp has the argument).
 Report check_coverage(const Kernel& kernel);
+/// The same for every variant of a program, inside the recurrences that launch it.
 Report check_coverage(const Program& program);
+
+/// Both for a program that a compile made: throws InternalError that names `stage` and prints the
+/// kernel, because what is not proved is not emitted. Returns the number of proofs.
+int prove(const Program& program, std::string_view stage);
+/// The second alone: passes that move work among blocks, threads and loops keep what is accessed.
+int prove_coverage(const Program& program, std::string_view stage);
 
 /// Invariants of a kernel, on every compile: variables are defined once and before use, refs have
 /// their tensor's rank, operands have the types their statements want, registers and shared tensors

@@ -1,7 +1,7 @@
 // The hardware numbers blocks and threads along one axis; the coordinates of the grid's and the
-// block's modes are digits of these numbers, the first mode varying fastest:
+// block's modes come from these numbers, the first mode varying fastest:
 //
-//   blocks (i: S, j: T)   becomes   i <- mod(block, S),  j <- floordiv(block, S)
+//   blocks (i: S, j: T)   becomes   (j, i) <- Delinearize(block; T, S)
 #include "base/check.h"
 #include "kernel/interval.h"
 #include "legalize/passes.h"
@@ -13,67 +13,65 @@ using namespace kernel;
 
 namespace {
 
-struct Digit {
+struct Mode {
   VarId coordinate;
   ValueId extent;
 };
 
-/// Defines the digits of `flat` at the head of `lets`.
-void define_digits(Kernel& kernel, ValueId flat, const std::vector<Digit>& digits, Body& lets) {
-  ValueStore& s = kernel.values;
-  ValueId rest = flat;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    bool last = i + 1 == digits.size();
-    ValueId value = last ? rest : s.binary(Op::mod, rest, digits[i].extent);
-    lets.push_back({Let{digits[i].coordinate, value}});
-    if (!last) rest = s.binary(Op::floordiv, rest, digits[i].extent);
-  }
-}
+/// Replaces coordinates by what they are in terms of one number, and defines the others at the head
+/// of the body. Without any, there is no number.
+class Binder {
+public:
+  explicit Binder(Kernel& kernel) : kernel_(kernel), values_(kernel.values) {}
 
-/// Modes of one place have the coordinate 0 and are no digits.
-template <class Mode, class Extent>
-std::vector<Digit> digits_of(Kernel& kernel, const std::vector<Mode>& modes, Extent extent,
-                             std::unordered_map<VarId, ValueId>& zero) {
-  std::vector<Digit> digits;
-  for (const Mode& mode : modes) {
-    ValueId e = extent(mode);
-    if (kernel.values.as_integer(e) == 1)
-      zero[mode.coordinate] = kernel.values.integer(0);
-    else
-      digits.push_back({mode.coordinate, e});
+  void run() {
+    std::vector<Mode> blocks, threads;
+    for (const BlockMode& m : kernel_.blocks) blocks.push_back({m.coordinate, m.extent});
+    for (const ThreadMode& m : kernel_.threads)
+      threads.push_back({m.coordinate, values_.integer(m.extent)});
+    kernel_.flat_block = bind(blocks, "block_number");
+    kernel_.flat_thread = bind(threads, "thread_number");
+    substitute(kernel_, known_);
+    kernel_.body.insert(kernel_.body.begin(), std::make_move_iterator(head_.begin()),
+                        std::make_move_iterator(head_.end()));
   }
-  return digits;
-}
 
-void bind(Kernel& kernel) {
-  ValueStore& s = kernel.values;
-  std::unordered_map<VarId, ValueId> zero;
-  auto blocks = digits_of(
-      kernel, kernel.blocks, [](const BlockMode& m) { return m.extent; }, zero);
-  auto threads = digits_of(
-      kernel, kernel.threads, [&](const ThreadMode& m) { return s.integer(m.extent); }, zero);
-  substitute(kernel, zero);
-  Body lets;
-  if (!blocks.empty()) {
+private:
+  VarId bind(const std::vector<Mode>& modes, const char* name) {
     IntRange count{1, 1};
-    for (const Digit& digit : blocks) count = multiply(count, s.range(digit.extent));
-    Var number{"block_number", Type::index, 0, {}};
+    Delinearize digits;
+    for (size_t i = modes.size(); i-- > 0;) {
+      // Modes of one place have the coordinate 0.
+      if (values_.as_integer(modes[i].extent) == 1) {
+        known_[modes[i].coordinate] = values_.integer(0);
+        continue;
+      }
+      count = multiply(count, values_.range(modes[i].extent));
+      digits.vars.push_back(modes[i].coordinate);
+      digits.extents.push_back(modes[i].extent);
+    }
+    if (digits.vars.empty()) return {};
+    Var number{name, Type::index, 0, {}};
     if (count.hi != unbounded_above) number.hi = std::max<int64_t>(count.hi - 1, 0);
-    kernel.flat_block = s.add_var(std::move(number));
-    define_digits(kernel, s.variable(kernel.flat_block), blocks, lets);
+    VarId flat = values_.add_var(std::move(number));
+    digits.value = values_.variable(flat);
+    if (digits.vars.size() == 1)
+      known_[digits.vars[0]] = digits.value;
+    else
+      head_.push_back({std::move(digits)});
+    return flat;
   }
-  if (!threads.empty()) {
-    kernel.flat_thread = s.add_var({"thread_number", Type::index, 0, kernel.thread_count() - 1});
-    define_digits(kernel, s.variable(kernel.flat_thread), threads, lets);
-  }
-  kernel.body.insert(kernel.body.begin(), std::make_move_iterator(lets.begin()),
-                     std::make_move_iterator(lets.end()));
-}
+
+  Kernel& kernel_;
+  ValueStore& values_;
+  std::unordered_map<VarId, ValueId> known_;
+  Body head_;
+};
 
 } // namespace
 
 void bind_grid(Program& program, const Capabilities&, const Options&) {
-  for (Kernel& kernel : program.kernels) bind(kernel);
+  for (Kernel& kernel : program.kernels) Binder(kernel).run();
 }
 
 } // namespace tang::legalize

@@ -62,6 +62,7 @@ private:
     if (!s.body.empty()) kept.push_back({std::move(s)});
   }
   void keep(Let& s, Body& kept) { kept.push_back({s}); }
+  void keep(Delinearize& s, Body& kept) { kept.push_back({std::move(s)}); }
   void keep(Allocate& s, Body& kept) { kept.push_back({s}); }
   void keep(Shfl& s, Body& kept) { kept.push_back({s}); }
   void keep(Barrier& s, Body& kept) { kept.push_back({s}); }

@@ -30,6 +30,11 @@ IndexBounds::IndexBounds(Program& program, const Kernel& kernel, const kernel::V
   for (const BlockMode& mode : kernel.blocks) vars_[mode.coordinate] = of(mode.extent);
   for (const ThreadMode& mode : kernel.threads)
     vars_[mode.coordinate] = Polynomial::constant(mode.extent);
+  if (kernel.flat_block) {
+    Bound blocks = Polynomial::constant(1);
+    for (const BlockMode& mode : kernel.blocks) blocks = times(blocks, of(mode.extent));
+    vars_[kernel.flat_block] = blocks;
+  }
 }
 
 /// Sums and products are taken apart, so that `saturated` can hold them inside 64 bits.
@@ -140,6 +145,15 @@ void IndexBounds::define(const Body& body) {
                         },
                         [&](const Let& l) {
                           if (is_integer(s[l.value].type)) vars_[l.var] = of(l.value);
+                        },
+                        [&](const Delinearize& d) {
+                          // Divided by what the later coordinates count together.
+                          Bound below = Polynomial::constant(1);
+                          for (size_t k = d.vars.size(); k-- > 0;) {
+                            if (k + 1 < d.vars.size()) add(below);
+                            below = times(below, of(d.extents[k]));
+                            vars_[d.vars[k]] = of(d.extents[k]);
+                          }
                         },
                         [&](const Spec& spec) { define(spec.body); }, [](const Allocate&) {},
                         [](const Load&) {}, [](const Store&) {}, [](const Copy&) {},

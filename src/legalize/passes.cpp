@@ -8,21 +8,22 @@ bool always(const Capabilities&) {
 }
 
 constexpr Pass rows[] = {
-    {"serialize_grid", "blocks are loops, because nothing starts them",
+    {"serialize_grid", "blocks are loops, because nothing starts them", true,
      [](const Capabilities& c) { return !c.hardware_grid; }, serialize_grid},
-    {"index_width", "every launch is in 32-bit or in 64-bit addresses, and the launcher knows when",
-     always, index_width},
-    {"bind_grid", "coordinates come from the flat numbers of block and thread",
+    {"bind_grid", "coordinates come from the flat numbers of block and thread", true,
      [](const Capabilities& c) { return c.hardware_grid; }, bind_grid},
-    {"drop_decided", "no condition is a constant", always, drop_decided},
-    {"linearize", "memory is addressed by one offset", always, linearize},
-    {"offset_bindings", "constant offsets of whole tensors are added by the launcher", always,
-     offset_bindings},
-    {"type_indices", "addresses have a machine type, and each width a kernel", always,
+    {"index_width", "every launch is in 32-bit or in 64-bit addresses, and the launcher knows when",
+     false, always, index_width},
+    {"delinearize", "coordinates come from flat numbers by division", false, always, delinearize},
+    {"drop_decided", "no condition is a constant", false, always, drop_decided},
+    {"linearize", "memory is addressed by one offset", false, always, linearize},
+    {"offset_bindings", "constant offsets of whole tensors are added by the launcher", false,
+     always, offset_bindings},
+    {"type_indices", "addresses have a machine type, and each width a kernel", false, always,
      type_indices},
-    {"launch_limits", "the launcher refuses grids that the target cannot start",
+    {"launch_limits", "the launcher refuses grids that the target cannot start", false,
      [](const Capabilities& c) { return c.hardware_grid; }, launch_limits},
-    {"dedupe_kernels", "equal kernels are one", always, dedupe_kernels},
+    {"dedupe_kernels", "equal kernels are one", false, always, dedupe_kernels},
 };
 
 } // namespace
@@ -32,11 +33,11 @@ std::span<const Pass> passes() {
 }
 
 void legalize(kernel::Program& program, const Capabilities& capabilities, const Options& options,
-              const std::function<void(std::string_view)>& after) {
+              const std::function<void(const Pass&)>& after) {
   for (const Pass& pass : rows) {
     if (!pass.needed(capabilities)) continue;
     pass.run(program, capabilities, options);
-    if (after) after(pass.name);
+    if (after) after(pass);
   }
 }
 

@@ -9,6 +9,7 @@ namespace tang::legalize {
 struct Pass {
   std::string_view name;
   std::string_view sentence; ///< what is true afterwards
+  bool moves_threads;        ///< who writes what is another question behind it
   bool (*needed)(const Capabilities&);
   void (*run)(kernel::Program&, const Capabilities&, const Options&);
 };
@@ -16,10 +17,10 @@ struct Pass {
 /// All passes in running order.
 std::span<const Pass> passes();
 
-/// Runs every pass that the target needs. `after` is called behind each with its name (dumps,
-/// verification, timing); it may be empty.
+/// Runs every pass that the target needs. `after` is called behind each (dumps, verification,
+/// timing); it may be empty.
 void legalize(kernel::Program& program, const Capabilities& capabilities, const Options& options,
-              const std::function<void(std::string_view)>& after = {});
+              const std::function<void(const Pass&)>& after = {});
 
 /// Blocks become loops around the body, the first mode innermost; threads must be alone.
 void serialize_grid(kernel::Program& program, const Capabilities& capabilities,
@@ -27,8 +28,11 @@ void serialize_grid(kernel::Program& program, const Capabilities& capabilities,
 /// Variant::index_bits is decided; where it depends on the dims, a variant becomes two.
 void index_width(kernel::Program& program, const Capabilities& capabilities,
                  const Options& options);
-/// Coordinates are defined from flat numbers.
+/// The coordinates of blocks and threads come from one number each.
 void bind_grid(kernel::Program& program, const Capabilities& capabilities, const Options& options);
+/// Coordinates come from flat numbers by division.
+void delinearize(kernel::Program& program, const Capabilities& capabilities,
+                 const Options& options);
 /// No condition is a constant.
 void drop_decided(kernel::Program& program, const Capabilities& capabilities,
                   const Options& options);

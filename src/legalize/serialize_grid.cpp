@@ -20,8 +20,9 @@ void drop_barriers(Body& body) {
                           drop_barriers(s.then);
                           drop_barriers(s.otherwise);
                         },
-                        [](Spec& s) { drop_barriers(s.body); }, [](Let&) {}, [](Allocate&) {},
-                        [](Load&) {}, [](Store&) {}, [](Copy&) {}, [](Shfl&) {}, [](Barrier&) {}},
+                        [](Spec& s) { drop_barriers(s.body); }, [](Let&) {}, [](Delinearize&) {},
+                        [](Allocate&) {}, [](Load&) {}, [](Store&) {}, [](Copy&) {}, [](Shfl&) {},
+                        [](Barrier&) {}},
                stmt.node);
 }
 

@@ -134,15 +134,26 @@ ValueId Builder::let(std::string name, ValueId value) {
   return values().variable(id);
 }
 
-ValueId Builder::let_positive(std::string name, ValueId extent) {
+std::vector<ValueId> Builder::delinearize(std::span<const std::string> names, ValueId number,
+                                          std::span<const ValueId> extents) {
   auto& v = values();
-  graph::IntRange range = v.range(extent), all;
-  if (range.lo >= 1) return extent;
-  kernel::Var var{std::move(name), v[extent].type, 1, {}};
-  if (range.hi != all.hi) var.hi = std::max<int64_t>(range.hi, 1);
-  VarId id = v.add_var(std::move(var));
-  emit({kernel::Let{id, extent}});
-  return v.variable(id);
+  kernel::Delinearize s;
+  std::vector<ValueId> coordinates;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    if (v.as_integer(extents[i]) == 1) {
+      coordinates.push_back(v.integer(0));
+      continue;
+    }
+    kernel::Var var{names[i], Type::index, 0, {}};
+    graph::IntRange range = v.range(extents[i]), all;
+    if (range.hi != all.hi) var.hi = std::max<int64_t>(range.hi - 1, 0);
+    s.vars.push_back(v.add_var(std::move(var)));
+    s.extents.push_back(extents[i]);
+    coordinates.push_back(v.variable(s.vars.back()));
+  }
+  s.value = number;
+  if (!s.vars.empty()) emit({std::move(s)});
+  return coordinates;
 }
 
 ValueId Builder::load(std::string name, Type type, kernel::Ref src, ValueId predicate,

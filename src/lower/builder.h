@@ -57,8 +57,13 @@ public:
   void emit(kernel::Stmt stmt) { body_->push_back(std::move(stmt)); }
   /// Names a value; literals and variables name themselves.
   ValueId let(std::string name, ValueId value);
-  /// Names an extent at a place where some point exists, so that it is at least 1.
-  ValueId let_positive(std::string name, ValueId extent);
+  /// Coordinates of extents `extents` from one flat number, the last one fastest.
+  std::vector<ValueId> delinearize(std::span<const std::string> names, ValueId number,
+                                   std::span<const ValueId> extents);
+  /// A number that is a coordinate itself: below `extent`, whatever it is made of.
+  ValueId coordinate(const std::string& name, ValueId number, ValueId extent) {
+    return delinearize({&name, 1}, number, {&extent, 1})[0];
+  }
   ValueId load(std::string name, Type type, kernel::Ref src, ValueId predicate = {},
                ValueId otherwise = {});
   void store(kernel::Ref dst, ValueId value, ValueId predicate = {}) {

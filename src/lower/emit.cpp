@@ -70,6 +70,7 @@ void store_result(Terms& terms, const graph::Result& result, std::span<const Val
     if (auto kept = kept_points(g, result, identity)) {
       ValueId c = terms.lower(kept->condition);
       when = v.both(when, kept->writes_when ? c : v.unary(Op::logical_not, c));
+      b.kernel().tensors[b.param(storage, true).value].in_part = true;
       value = kept->value;
       path = kept->writes_when ? kept->condition : ExprId{};
       if (!path) value = result.value;

@@ -44,8 +44,9 @@ void emit_scan(Terms& terms, const Comprehension& node, std::vector<ValueId> poi
   ValueId extent = b.extent(axis.extent);
   b.loop(axis.name, v.integer(0), extent, v.integer(1), LoopKind::serial, [&](ValueId step) {
     terms.scope([&] {
-      ValueId t =
-          scan.descending ? b.let(axis.name, v.sub(v.sub(extent, v.integer(1)), step)) : step;
+      ValueId t = scan.descending
+                      ? b.coordinate(axis.name, v.sub(v.sub(extent, v.integer(1)), step), extent)
+                      : step;
       terms.bind(axis, t);
       points[scan.axis] = t;
       auto store = [&] {
@@ -107,12 +108,12 @@ void emit_grid(Terms& terms, const Comprehension& node, const Emission& e) {
   for (size_t i = 0; i < node.points.size(); ++i)
     if (!node.scan || node.scan->axis != i) walked.push_back(i);
   ValueId total = v.integer(1);
-  std::vector<ValueId> extents(node.points.size());
+  std::vector<ValueId> extents;
   for (size_t i : walked) {
-    extents[i] = b.extent(node.points[i].extent);
-    if (width > 1 && i == walked.back())
-      extents[i] = v.binary(Op::floordiv, extents[i], v.integer(width));
-    total = v.mul(total, extents[i]);
+    ValueId extent = b.extent(node.points[i].extent);
+    if (width > 1 && i == walked.back()) extent = v.binary(Op::floordiv, extent, v.integer(width));
+    extents.push_back(extent);
+    total = v.mul(total, extent);
   }
   int threads = e.fields.threads;
   VarId block = v.add_var({"block", Type::index, 0, {}}),
@@ -122,18 +123,11 @@ void emit_grid(Terms& terms, const Comprehension& node, const Emission& e) {
   ValueId flat =
       b.let("n", v.add(v.mul(v.variable(block), v.integer(threads)), v.variable(thread)));
   b.when(v.less(flat, total), [&] {
+    std::vector<std::string> names;
+    for (size_t i : walked) names.push_back(node.points[i].name);
+    auto places = b.delinearize(names, flat, extents);
     std::vector<ValueId> points(node.points.size());
-    ValueId rest = flat;
-    for (size_t n = walked.size(); n-- > 0;) {
-      size_t i = walked[n];
-      if (n == 0) {
-        points[i] = b.let(node.points[i].name, rest);
-      } else {
-        ValueId extent = b.let_positive(node.points[i].name + "_extent", extents[i]);
-        points[i] = b.let(node.points[i].name, v.binary(Op::mod, rest, extent));
-        rest = v.binary(Op::floordiv, rest, extent);
-      }
-    }
+    for (size_t n = 0; n < walked.size(); ++n) points[walked[n]] = places[n];
     for (size_t i : walked)
       if (width == 1 || i != walked.back()) terms.bind(node.points[i], points[i]);
     if (node.scan) return emit_scan(terms, node, points);

@@ -72,17 +72,13 @@ public:
     TANG_CHECK(f_.rows == 1 || f_.threads == 32, "rows of `{}` share a block and a barrier",
                e_.name);
     b_.when(f_.rows > 1 ? v.less(row, total) : ValueId{}, [&] {
-      points_.resize(group_.rows.size());
-      for (size_t i = group_.rows.size(); i-- > 0;) {
-        if (i == 0) {
-          points_[i] = row;
-          break;
-        }
-        ValueId extent =
-            b_.let_positive(group_.rows[i].name + "_extent", b_.extent(group_.rows[i].extent));
-        points_[i] = b_.let(group_.rows[i].name, v.binary(Op::mod, row, extent));
-        row = v.binary(Op::floordiv, row, extent);
+      std::vector<std::string> names;
+      std::vector<ValueId> extents;
+      for (const Axis& axis : group_.rows) {
+        names.push_back(axis.name);
+        extents.push_back(b_.extent(axis.extent));
       }
+      points_ = b_.delinearize(names, row, extents);
       in_row();
     });
     return b_.finish();
@@ -363,7 +359,10 @@ private:
     b_.loop("e", f_.vector, LoopKind::unrolled, [&](ValueId lane) {
       terms_.scope([&] {
         chunk_ = at.chunk, lane_ = lane;
-        terms_.bind(group_.inner, v.add(at.first, lane));
+        // Where a thread is alone, the loop counts the places themselves.
+        ValueId place = v.add(at.first, lane);
+        if (!serial_ || f_.vector > 1) place = b_.coordinate(group_.inner.name, place, extent_);
+        terms_.bind(group_.inner, place);
         inside();
       });
     });

@@ -300,7 +300,10 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
   auto& v = values();
   if (builder_.is_step(tensor)) return builder_.step(tensor);
   if (override_)
-    if (auto value = override_(id)) return *value;
+    if (auto value = override_(id))
+      // Registers change: what conditions compare is what is used under them.
+      return e.scalar == Scalar::integer ? builder_.let(builder_.graph()[tensor].name, *value)
+                                         : *value;
   const ExprStore& store = builder_.graph().exprs;
   const graph::Tensor& t = builder_.graph()[tensor];
   auto [param, dropped] = memory_of(e);
@@ -310,6 +313,7 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
     ExprId place = e.operands[i];
     ValueId value = here_.done.at(place);
     bool gathered = store[place].has_read && v[value].type != Type::index;
+    if (gathered) value = builder_.let("place", value);
     if (e.guarded || loosened_.contains(id)) {
       // Data is compared before it is narrowed to an address.
       Type type = gathered ? Type::i64 : Type::index;

@@ -6,6 +6,7 @@
 #include "lower/emit.h"
 #include "lower/vectors.h"
 #include <algorithm>
+#include <numeric>
 
 namespace tang::lower {
 
@@ -77,24 +78,27 @@ private:
 
   /// Coordinates of the axes from one flat number, the last axis fastest.
   void bind_flat(const std::vector<size_t>& axes, ValueId flat) {
-    auto& v = b_.values();
-    for (size_t n = axes.size(); n-- > 0;) {
-      const Axis& axis = c_.points[axes[n]];
-      ValueId extent = b_.extent(axis.extent);
-      points_[axes[n]] = n == 0 ? flat : b_.let(axis.name, v.binary(Op::mod, flat, extent));
-      if (n > 0) flat = v.binary(Op::floordiv, flat, extent);
-    }
+    auto places = coordinates(c_.points, axes, flat);
+    for (size_t n = 0; n < axes.size(); ++n) points_[axes[n]] = places[n];
     for (size_t i : axes) terms_.bind(c_.points[i], points_[i]);
   }
 
-  void bind_reduce(ValueId flat) {
-    auto& v = b_.values();
-    for (size_t n = r_.axes.size(); n-- > 0;) {
-      ValueId extent = b_.extent(r_.axes[n].extent);
-      ValueId index = n == 0 ? flat : b_.let(r_.axes[n].name, v.binary(Op::mod, flat, extent));
-      if (n > 0) flat = v.binary(Op::floordiv, flat, extent);
-      terms_.bind(r_.axes[n], index);
+  std::vector<ValueId> coordinates(const std::vector<Axis>& all, const std::vector<size_t>& axes,
+                                   ValueId flat) {
+    std::vector<std::string> names;
+    std::vector<ValueId> extents;
+    for (size_t i : axes) {
+      names.push_back(all[i].name);
+      extents.push_back(b_.extent(all[i].extent));
     }
+    return b_.delinearize(names, flat, extents);
+  }
+
+  void bind_reduce(ValueId flat) {
+    std::vector<size_t> axes(r_.axes.size());
+    std::iota(axes.begin(), axes.end(), size_t{0});
+    auto places = coordinates(r_.axes, axes, flat);
+    for (size_t i : axes) terms_.bind(r_.axes[i], places[i]);
   }
 
   Type operand_type(ExprId id) const { return terms_.type_of(id); }
@@ -147,18 +151,31 @@ private:
       b_.spec("MatMul", "", acc, {}, [&] { multiply(acc, as, bs, tx, ty, tn, tm, k0, depth); });
       b_.emit({kernel::Barrier{}});
     });
-    for (int i = 0; i < f_.thread_m; ++i)
-      for (int j = 0; j < f_.thread_n; ++j) {
-        ValueId m = v.add(m0, tile_place(ty, tm, f_.thread_m, i)),
-                n = v.add(n0, tile_place(tx, tn, f_.thread_n, j));
+    over_own(ty, tm, f_.thread_m, [&](ValueId i, ValueId at_m) {
+      over_own(tx, tn, f_.thread_n, [&](ValueId j, ValueId at_n) {
+        ValueId m = b_.let("m", v.add(m0, at_m)), n = b_.let("n", v.add(n0, at_n));
         b_.when(v.both(v.less(m, rows), v.less(n, cols)), [&] {
           terms_.scope([&] {
-            bind_flat(sides_.m, b_.let("m", m));
-            bind_flat(sides_.n, b_.let("n", n));
-            results(acc, v.integer(i), v.integer(j));
+            bind_flat(sides_.m, m);
+            bind_flat(sides_.n, n);
+            results(acc, i, j);
           });
         });
-      }
+      });
+    });
+  }
+
+  /// Visits the numbers and the places (tile_place) of a thread's own registers along one side.
+  void over_own(ValueId thread, int threads, int per_thread,
+                const std::function<void(ValueId i, ValueId place)>& inside) {
+    auto& v = b_.values();
+    int group = std::min(per_thread, 4);
+    b_.loop("group", per_thread / group, LoopKind::unrolled, [&](ValueId g) {
+      b_.loop("own", group, LoopKind::unrolled, [&](ValueId own) {
+        ValueId first = v.mul(v.add(v.mul(g, v.integer(threads)), thread), v.integer(group));
+        inside(v.add(v.mul(g, v.integer(group)), own), v.add(first, own));
+      });
+    });
   }
 
   /// One operand's tile into shared memory, what lies outside as zeros (they reach no stored
@@ -173,14 +190,12 @@ private:
       b_.loop("s", ceildiv_int(total, threads), LoopKind::unrolled, [&](ValueId s) {
         ValueId e = v.add(v.mul(s, v.integer(threads)), thread);
         auto load = [&] {
-          ValueId p, kk;
-          if (k_fast)
-            kk = v.binary(Op::mod, e, v.integer(f_.block_k)),
-            p = v.binary(Op::floordiv, e, v.integer(f_.block_k));
-          else
-            p = v.binary(Op::mod, e, v.integer(size)),
-            kk = v.binary(Op::floordiv, e, v.integer(size));
-          p = b_.let("p", p), kk = b_.let("kk", kk);
+          const std::string names[] = {"p", "kk"};
+          const ValueId extents[] = {v.integer(size), v.integer(f_.block_k)};
+          std::vector<ValueId> places =
+              k_fast ? b_.delinearize(names, e, extents)
+                     : b_.delinearize({{names[1], names[0]}}, e, {{extents[1], extents[0]}});
+          ValueId p = places[k_fast ? 0 : 1], kk = places[k_fast ? 1 : 0];
           ValueId m = b_.let("at", v.add(first, p)), k = b_.let("k", v.add(k0, kk));
           Type type = operand_type(operand);
           kernel::If branch{v.both(v.less(m, count), v.less(k, depth)), {}, {}};
@@ -235,10 +250,13 @@ private:
       b_.loop("kk", f_.block_k, LoopKind::unrolled, step);
       return;
     }
-    kernel::If whole{v.binary(Op::le, v.integer(f_.block_k), rest), {}, {}};
+    ValueId depth_of_tile = v.integer(f_.block_k);
+    kernel::If whole{v.binary(Op::le, depth_of_tile, rest), {}, {}};
     b_.nest(whole.then, [&] { b_.loop("kk", f_.block_k, LoopKind::unrolled, step); });
-    b_.nest(whole.otherwise,
-            [&] { b_.loop("kk", v.integer(0), rest, v.integer(1), LoopKind::serial, step); });
+    b_.nest(whole.otherwise, [&] {
+      b_.loop("kk", v.integer(0), v.binary(Op::min, rest, depth_of_tile), v.integer(1),
+              LoopKind::serial, step);
+    });
     b_.emit({std::move(whole)});
   }
 
@@ -337,7 +355,8 @@ private:
     auto& v = b_.values();
     b_.loop(name, v.integer(0), count, v.integer(1), kind, [&](ValueId i) {
       terms_.scope([&] {
-        points_[axis] = v.add(first, i);
+        points_[axis] =
+            b_.coordinate(c_.points[axis].name, v.add(first, i), b_.extent(c_.points[axis].extent));
         terms_.bind(c_.points[axis], points_[axis]);
         inside(i);
       });

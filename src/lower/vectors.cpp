@@ -124,7 +124,7 @@ void emit_vectors(Terms& terms, const graph::Comprehension& node, std::vector<Va
         bool real = g.exprs[id].scalar == graph::Scalar::real;
         return real ? v.convert(terms.real(), value) : value;
       });
-      ValueId index = v.add(first, e);
+      ValueId index = b.coordinate(inner.name, v.add(first, e), b.extent(inner.extent));
       terms.bind(inner, index);
       points[axis] = index;
       for (size_t i = 0; i < out.size(); ++i) {

@@ -14,6 +14,10 @@ void for_each_value(const Stmt& stmt, const std::function<void(ValueId)>& visit)
   };
   std::visit(Overload{[&](const For& s) { one(s.begin), one(s.end), one(s.step); },
                       [&](const If& s) { one(s.condition); }, [&](const Let& s) { one(s.value); },
+                      [&](const Delinearize& s) {
+                        one(s.value);
+                        for (ValueId extent : s.extents) one(extent);
+                      },
                       [](const Allocate&) {},
                       [&](const Load& s) { ref(s.src), one(s.predicate), one(s.otherwise); },
                       [&](const Store& s) { ref(s.dst), one(s.value), one(s.predicate); },

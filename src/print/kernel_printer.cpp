@@ -39,6 +39,7 @@ private:
   void print(const For&);
   void print(const If&);
   void print(const Let&);
+  void print(const Delinearize&);
   void print(const Allocate&);
   void print(const Load&);
   void print(const Store&);
@@ -230,6 +231,10 @@ void Printer::print(const Let& let) {
   Piece value = values_.converted(values_.piece(let.value), kernel_.values[let.value].type, to);
   const std::string& name = values_.define(let.var);
   out_.line("const {} {} = {};", word(dialect_.words, to), name, value.text);
+}
+
+void Printer::print(const Delinearize&) {
+  TANG_CHECK(false, "a flat number of kernel `{}` is not divided", kernel_.name);
 }
 
 void Printer::print(const Allocate& allocate) {

@@ -214,7 +214,7 @@ private:
   ExprId in_range(const Inlined& map, ExprId original, const std::vector<ExprId>& places) {
     ExprId condition = s_.boolean(true);
     auto require = [&](ExprId part) {
-      auto known = prover().decide(part);
+      auto known = decide(part);
       condition = s_.logical_and(condition, known ? s_.boolean(*known) : part);
     };
     for (size_t k = 0; k < places.size(); ++k) {
@@ -224,6 +224,14 @@ private:
       require(s_.binary(Op::lt, places[k], map.points[k].extent));
     }
     return condition;
+  }
+
+  /// A test of data is decided only by what holds whatever the data.
+  std::optional<bool> decide(ExprId part) {
+    if (!s_[part].has_read) return prover().decide(part);
+    Prover cautious = prover();
+    cautious.distrust_data();
+    return cautious.decide(part);
   }
 
   /// where(inside, body, otherwise). A body that is itself a guarded read with the same other value

@@ -152,7 +152,7 @@ TEST_CASE("a recurrence rebinds at the end of its block", "[text]") {
   Recur r;
   r.time = b.axis("t", steps);
   r.step = b.tensor("t", TensorKind::intermediate, ElemType::i64, {});
-  b.graph[r.step].range = IntRange{0, 99};
+  b.graph[r.step].range = IntRange{0, 99}, b.graph[r.step].is_step = true;
   TensorId now = b.tensor("h", TensorKind::intermediate, ElemType::f32, {b.n(4)});
   b.begin();
   Axis i = b.axis("i", b.n(4));

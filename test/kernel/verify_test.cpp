@@ -137,7 +137,7 @@ TEST_CASE("what may not be written once is said", "[coverage]") {
   Sample s;
   Kernel& k = s.kernel;
   ValueStore& v = k.values;
-  const std::string head = "`y` in kernel `twice` is not proved to be written once: ";
+  const std::string head = "`y` in kernel `twice` is not proved to be written exactly once: ";
   SECTION("no guard") {
     result(k).predicate = {};
     CHECK(uncovered(k) == head + "its last block is not guarded");
@@ -205,8 +205,7 @@ Kernel flat_kernel(int width, bool divisible) {
   k.body.push_back(
       {Let{flat, v.add(v.mul(v.variable(block), v.integer(128)), v.variable(thread))}});
   If tail{v.less(v.variable(flat), total), {}, {}};
-  tail.then.push_back({Let{j, v.binary(Op::mod, v.variable(flat), vectors)}});
-  tail.then.push_back({Let{i, v.binary(Op::floordiv, v.variable(flat), vectors)}});
+  tail.then.push_back({Delinearize{{i, j}, v.variable(flat), {v.variable(n), vectors}}});
   tail.then.push_back({Copy{{z, {v.variable(i), v.mul(v.variable(j), v.integer(width))}},
                             {r, {v.integer(0)}},
                             width,

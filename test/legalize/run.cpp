@@ -70,6 +70,15 @@ void Run::body(const Body& statements) {
                         },
                         [&](const If& s) { body(holds(s.condition) ? s.then : s.otherwise); },
                         [&](const Let& s) { vars_[s.var.value] = value(s.value); },
+                        [&](const Delinearize& s) {
+                          double rest = value(s.value);
+                          for (size_t i = s.vars.size(); i-- > 0;) {
+                            auto n = static_cast<int64_t>(rest);
+                            auto extent = static_cast<int64_t>(value(s.extents[i]));
+                            vars_[s.vars[i].value] = static_cast<double>(n % extent);
+                            rest = static_cast<double>(n / extent);
+                          }
+                        },
                         [&](const Allocate& s) { registers_[s.tensor.value].clear(); },
                         [&](const Load& s) {
                           vars_[s.var.value] = holds(s.predicate) ? at(s.src) : value(s.otherwise);

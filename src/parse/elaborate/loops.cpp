@@ -201,7 +201,7 @@ private:
   void make_step() {
     graph::Tensor step;
     step.name = r_.index.name.text + c_.suffix, step.type = graph::ElemType::i64,
-    step.span = r_.index.name.span;
+    step.span = r_.index.name.span, step.is_step = true;
     if (!c_.tensor_names.insert(step.name).second) step.name = c_.unique_tensor_name(step.name);
     graph::IntRange extent = graph::Prover(c_.graph).range(node_.time.extent);
     if (extent.hi != std::numeric_limits<int64_t>::max())
