@@ -328,10 +328,9 @@ void Facts::walk(const std::function<void(const Stmt&, const Place&)>& visit) {
 
 namespace {
 
-/// The operand of a minimum that is the same for every value of the indices, a literal if there is
-/// one; the others come to `rest`. Empty where there is none, or no minimum.
-ExprId fixed_bound(const graph::ExprStore& store, ExprId end, std::vector<ExprId>& rest) {
-  std::vector<ExprId> stack{end};
+/// What a value is the least of: the operands of nested minima, or the value itself.
+std::vector<ExprId> minimum_of(const graph::ExprStore& store, ExprId root) {
+  std::vector<ExprId> parts, stack{root};
   while (!stack.empty()) {
     ExprId id = stack.back();
     stack.pop_back();
@@ -339,16 +338,22 @@ ExprId fixed_bound(const graph::ExprStore& store, ExprId end, std::vector<ExprId
     if (e.op == Op::min)
       stack.insert(stack.end(), e.operands.rbegin(), e.operands.rend());
     else
-      rest.push_back(id);
+      parts.push_back(id);
   }
-  auto fixed = std::find_if(rest.begin(), rest.end(),
+  return parts;
+}
+
+/// Takes one out of `bounds` that is the same for every value of the indices, a literal if there is
+/// one. Empty where there is none.
+ExprId take_fixed(const graph::ExprStore& store, std::vector<ExprId>& bounds) {
+  auto fixed = std::find_if(bounds.begin(), bounds.end(),
                             [&](ExprId id) { return store.as_integer(id).has_value(); });
-  if (fixed == rest.end())
-    fixed =
-        std::find_if(rest.begin(), rest.end(), [&](ExprId id) { return store[id].free.empty(); });
-  if (rest.size() < 2 || fixed == rest.end()) return {};
+  if (fixed == bounds.end())
+    fixed = std::find_if(bounds.begin(), bounds.end(),
+                         [&](ExprId id) { return store[id].free.empty(); });
+  if (fixed == bounds.end()) return {};
   ExprId id = *fixed;
-  rest.erase(fixed);
+  bounds.erase(fixed);
   return id;
 }
 
@@ -369,18 +374,21 @@ void Facts::loop(const For& loop, Place& place,
   Digit d = digit(rounds, kernel_.values[loop.var].name);
   ExprId at = e.binary(Op::add, begin, e.binary(Op::mul, d.index, step));
   vars_[loop.var] = at;
-  // Where rounds skip, the last is known from the end only.
+  // Where rounds skip, the last is known from the end only; that each bound lies behind it, the
+  // least of them does not say.
+  std::vector<ExprId> bounds = minimum_of(e, end);
   if (stride != 1) prover_.assume(e.binary(Op::lt, at, end));
-  std::vector<ExprId> rest;
+  if (bounds.size() > 1)
+    for (ExprId bound : bounds) prover_.assume(e.binary(Op::lt, at, bound));
+  bool counts_up = stride == 1 && e.as_integer(begin) == 0 && bounds.size() > 1;
   if (stride && *stride > 1 && !e.as_integer(begin) && prover_.less_equal(e.integer(0), begin)) {
     // `thread .. N step 512` has as many rounds for every thread, with a guard `< N`.
     d.extent = rounded(end);
     place.conditions.push_back(e.binary(Op::lt, at, end));
-  } else if (ExprId fixed =
-                 stride == 1 && e.as_integer(begin) == 0 ? fixed_bound(e, end, rest) : ExprId()) {
+  } else if (ExprId fixed = counts_up ? take_fixed(e, bounds) : ExprId()) {
     // `0 .. min(4, N - i)` has 4 rounds with a guard `< N - i`.
     d.extent = fixed;
-    for (ExprId bound : rest) place.conditions.push_back(e.binary(Op::lt, at, bound));
+    for (ExprId bound : bounds) place.conditions.push_back(e.binary(Op::lt, at, bound));
   }
   place.digits.push_back(d);
   body(loop.body, place, visit);
