@@ -151,6 +151,25 @@ TEST_CASE("rows of any length: every access is proved", "[row]") {
     }
 }
 
+TEST_CASE("loops that end at the least of several bounds: every access is proved", "[point]") {
+  // What each bound says of the dims is needed: a place that the loop does not move.
+  const char* programs[] = {
+      "dim N in 1..6 step 2, S in 0..7 step 2\nparam k : u32[N]\n"
+      "t[i: 5, j: N, e: S] = scan sum[e desc] 1\n"
+      "y[i: 4] = min[j: 2, e: S where e == k[N - 1 - j]] (t[0, e - 1, 0] else -3)\n"
+      "output y : f32[4]\n",
+      "dim F in 0..100, S in 1..6\nparam x : f16[S, S, 5]\n"
+      "y[p: 32] = sum[e: F where e < 1 - p * F] (x[p * F + 1, 0, 2 * p * F] else 0)\n"
+      "output y : f32[32]\n"};
+  for (std::string program : programs)
+    for (const auto& target : {gpu(), core()}) {
+      auto p = lowered(program, target);
+      INFO(to_text(p.program));
+      CHECK(tang::kernel::check_ranges(p.program).unproved == std::vector<std::string>{});
+      CHECK(tang::kernel::check_coverage(p.program).unproved == std::vector<std::string>{});
+    }
+}
+
 TEST_CASE("without threads a row is loops", "[row]") {
   auto p = lowered("dim M, N\ninput x : f32[M, N]\ny[i, j] = softmax[j] x[i, j]\n"
                    "output y : f32[M, N]\n",
