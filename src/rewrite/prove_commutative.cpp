@@ -15,6 +15,7 @@
 #include "rewrite/passes.h"
 #include <bit>
 #include <cmath>
+#include <map>
 
 namespace tang::rewrite {
 using namespace graph;
@@ -29,7 +30,7 @@ struct Quotient {
 struct Atom {
   Op op;
   uint64_t ref; ///< side and field, bits of the literal, format of a cast
-  std::vector<std::vector<std::map<Polynomial::Monomial, int64_t>>> operands;
+  std::vector<std::vector<std::vector<Polynomial::Term>>> operands; ///< over, under of each
   auto operator<=>(const Atom&) const = default;
 };
 
