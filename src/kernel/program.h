@@ -51,7 +51,8 @@ struct Variant {
   std::vector<ValueId> blocks;   ///< host extents, one per Kernel::blocks
   ValueId condition;             ///< host boolean; empty = always
   /// Bits in which the kernel computes addresses here, 32 or 64, from `index_width` on; until
-  /// `type_indices` makes one kernel of each width, variants of both share one. 0 = not decided.
+  /// `type_indices` makes one kernel of each width, variants of both share one. Before: 32 = for no
+  /// more, 0 = not decided.
   int index_bits = 0;
 };
 struct Dispatch {

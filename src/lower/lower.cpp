@@ -169,6 +169,7 @@ private:
     auto& v = program_.values;
     kernel::Variant variant;
     variant.kernel = known.id;
+    variant.index_bits = plan.fields.index_bits;
     for (size_t param : known.params) {
       const TensorSource& source = signature.tensors[param];
       variant.bindings.push_back({buffer(source.tensor), host_.offset(source)});

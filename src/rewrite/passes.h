@@ -32,6 +32,7 @@ graph::Graph substitute_maps(graph::Graph graph);
 graph::Graph hoist_invariant_factors(graph::Graph graph);
 graph::Graph stabilize_softmax(graph::Graph graph);
 graph::Graph single_pass_moments(graph::Graph graph);
+graph::Graph recentre_means(graph::Graph graph);
 graph::Graph share_states(graph::Graph graph);
 graph::Graph nest_contractions(graph::Graph graph);
 graph::Graph merge_siblings(graph::Graph graph);

@@ -104,6 +104,12 @@ bool row_values_only(const Graph& graph, const Comprehension& c, Role role,
   return true;
 }
 
+/// The fields that one class of rows has.
+struct Shape {
+  int threads, rows, vector, chunks;
+  int index_bits = 0;
+};
+
 } // namespace
 
 std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::Node>& nodes,
@@ -164,18 +170,26 @@ plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& no
   int width = bits <= 16 ? 8 : 4;
   // A warp per row while four vectors a thread hold it (no barrier), then a block per row. Each
   // holds at most twice what the one before holds: threads past the end of a row work for nothing.
-  const int shapes[][4] = {{32, 4, width, 1},  {32, 4, width, 2},   {32, 4, width, 4},
-                           {128, 1, width, 2}, {256, 1, width, 2},  {256, 1, width, 4},
-                           {512, 1, width, 4}, {1024, 1, width, 4}, {32, 4, 1, 4},
-                           {128, 1, 1, 4},     {256, 1, 1, 8},      {1024, 1, width, 0},
-                           {512, 1, 1, 0}};
-  for (const auto& [threads, rows, vector, chunks] : shapes) {
+  // Rows of tensors beyond 32-bit addresses have every second class.
+  const Shape many[] = {{32, 4, width, 1, 32},  {32, 4, width, 2, 32},   {32, 4, width, 4},
+                        {128, 1, width, 2, 32}, {256, 1, width, 2},      {256, 1, width, 4, 32},
+                        {512, 1, width, 4},     {1024, 1, width, 4, 32}, {32, 4, 1, 4, 32},
+                        {128, 1, 1, 4},         {256, 1, 1, 8, 32},      {1024, 1, width, 0},
+                        {512, 1, 1, 0}};
+  // One row keeps one block busy: how much of it matters less than the launch.
+  const Shape one[] = {{1024, 1, width, 4}, {1024, 1, width, 0}, {1024, 1, 1, 0}};
+  std::span<const Shape> shapes = many;
+  if (group.rows == 0) shapes = one;
+  for (const Shape& shape : shapes) {
     plan::Fields fields;
-    fields.threads = threads, fields.rows = rows, fields.vector = vector, fields.chunks = chunks;
-    Lengths lengths{group.extent, vector, {}};
-    if (chunks) lengths.most = int64_t{threads} * vector * chunks;
+    fields.threads = shape.threads, fields.rows = shape.rows, fields.vector = shape.vector;
+    fields.chunks = shape.chunks, fields.index_bits = shape.index_bits;
+    Lengths lengths{group.extent, shape.vector, {}};
+    if (shape.chunks) lengths.most = int64_t{shape.threads} * shape.vector * shape.chunks;
     if (!add_variant(graph, kernel, fields, lengths)) break;
   }
+  // Nothing stands behind the last one.
+  kernel.variants.back().fields.index_bits = 0;
   return kernel;
 }
 

@@ -61,6 +61,48 @@ TEST_CASE("an open range makes two kernels and a sound condition", "[index_width
   CHECK(!holds(p, variants[0].condition, greatest));
 }
 
+TEST_CASE("what a variant's condition says of the dims counts", "[index_width]") {
+  // x has 18*N elements, and N can be anything.
+  auto widths = [](int64_t most) {
+    Sample sample;
+    Program p = sample.program({sample.kernel(1)}, greatest);
+    auto& variants = std::get<Dispatch>(p.steps[0].node).variants;
+    ValueId n = p.values.variable(p.dims[0]);
+    Variant some = variants[0];
+    some.condition = p.values.both(p.values.binary(Op::le, n, p.values.integer(most, Type::i64)),
+                                   p.values.binary(Op::ne, n, p.values.integer(7, Type::i64)));
+    variants.insert(variants.begin(), some);
+    index_width(p, {}, {});
+    std::vector<int> bits;
+    for (const Variant& v : variants) bits.push_back(v.index_bits);
+    CHECK(variants[0].condition == some.condition);
+    return bits;
+  };
+  CHECK(widths(greatest / 18) == std::vector{32, 32, 64});
+  CHECK(widths(1000) == std::vector{32, 32, 64});
+}
+
+TEST_CASE("a variant made for 32 bits leaves larger tensors to the next", "[index_width]") {
+  Sample sample;
+  auto widths = [&](int64_t most, const Options& options) {
+    Program p = sample.program({sample.kernel(1)}, most);
+    auto& variants = std::get<Dispatch>(p.steps[0].node).variants;
+    Variant some = variants[0];
+    some.index_bits = 32;
+    ValueId n = p.values.variable(p.dims[0]);
+    some.condition = p.values.binary(Op::ne, n, p.values.integer(7, Type::i64));
+    variants.insert(variants.begin(), some);
+    index_width(p, {}, options);
+    std::vector<int> bits;
+    for (const Variant& v : variants) bits.push_back(v.index_bits);
+    CHECK(!variants.back().condition);
+    return bits;
+  };
+  CHECK(widths(1000, {}) == std::vector{32, 32});
+  CHECK(widths(greatest, {}) == std::vector{32, 32, 64});
+  CHECK(widths(greatest, {IndexBits::wide}) == std::vector{64, 64});
+}
+
 TEST_CASE("each width that is launched gets a kernel", "[type_indices]") {
   Sample sample;
   Program p = sample.program({sample.kernel(1)}, greatest);

@@ -7,7 +7,8 @@
   expect.py check CASE DIR         compares DIR/<output>.npy with the expectation, one line each; exit 1 on a difference
 
 A case is {"name": ..., "sample": ..., "dims": {...}, "seed": n} in cases.json (programs in samples/) or in
-nn_cases.json (programs in test/samples/). Formats that numpy lacks are written as f32 or int8, with values that are
+nn_cases.json (programs in test/samples/), with "levels": [...] where not all of -O0 and -O2 reach what it asks for
+(naive code loses more to rounding). Formats that numpy lacks are written as f32 or int8, with values that are
 exact in the format. Outputs are read as `tangc run` writes them: floats as f32, integers as int64. They must agree to
 1e-5 (f32), 1/1024 (f16) or 1/128 (bf16) of the output's largest value, NaN and infinities at the same points, and
 integers exactly; an index chosen by comparing floats may be another whose value is as good.

@@ -116,7 +116,7 @@ def generate(options):
         one = Case(case, options.tangc, options.folder / case["name"])
         for form in options.form:
             flags = FORMS[form]
-            if form == "bound" and not one.bindings:
+            if (form == "bound" and not one.bindings) or flags[0] not in case.get("levels", flags):
                 continue
             one.generate(options.target, [*flags, *(one.bindings if form == "bound" else [])], one.folder / form)
 

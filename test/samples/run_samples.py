@@ -197,7 +197,7 @@ def run_case(case, tangc, compilers):
             failures.append(f"{case['name']}: {fault}")
             interpreted = {n: np.asarray(t.value) for n, t in one.outputs.items()}
         for level, bound in (("-O0", False), ("-O2", False), ("-O2", True)):
-            if bound and not one.bindings:
+            if (bound and not one.bindings) or level not in case.get("levels", [level]):
                 continue
             folder = one.folder / f"{level}{bound}"
             what = f"{level}{' bound' if bound else ''}"

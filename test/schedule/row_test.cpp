@@ -221,6 +221,7 @@ TEST_CASE("row variants: what a launcher can tell, the general one last", "[row]
       REQUIRE(s.kernel().variants.size() == 1);
       const auto& v = s.kernel().variants[0];
       CHECK(v.when.empty());
+      CHECK(v.fields.index_bits == 0);
       CHECK(n % v.fields.vector == 0);
       if (v.fields.chunks) CHECK(v.fields.threads * v.fields.vector * v.fields.chunks >= n);
     }
@@ -245,6 +246,24 @@ TEST_CASE("row variants: what a launcher can tell, the general one last", "[row]
       before = holds;
     }
     CHECK(before == 32768);
+  }
+  SECTION("beyond 32-bit addresses a class holds four times what the one before holds") {
+    int64_t before = 0;
+    for (const auto& v : variants) {
+      if (v.fields.vector == 1 || v.fields.chunks == 0 || v.fields.index_bits == 32) continue;
+      int64_t holds = int64_t{v.fields.threads} * v.fields.vector * v.fields.chunks;
+      if (before) CHECK(holds == 4 * before);
+      before = holds;
+    }
+    CHECK(before == 16384);
+    CHECK(variants.back().fields.index_bits == 0);
+  }
+  SECTION("one row needs no classes") {
+    auto s = as_written("dim N\ninput x : f32[N]\ns = sum[j] x[j]\noutput s : f32\n");
+    CHECK(s.kernel().variants.size() == 3);
+    auto fixed = as_written("input x : f32[1000]\ns = sum[j] x[j]\noutput s : f32\n");
+    REQUIRE(fixed.kernel().variants.size() == 1);
+    CHECK(fixed.kernel().variants[0].fields.index_bits == 0);
   }
   SECTION("vectors of 16 bytes") {
     auto width = [](const std::string& type) {
