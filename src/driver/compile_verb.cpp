@@ -166,6 +166,7 @@ void print_rule(Session& session, const Input& input, const CompileOptions& opti
                 std::vector<FileText>& texts) {
   std::vector<std::string> inputs{input.path};
   inputs.insert(inputs.end(), input.included.begin(), input.included.end());
+  if (!options.schedule.empty()) inputs.push_back(options.schedule);
   if (auto text = depfile_text(options.dependencies, outputs, inputs, session.sink))
     texts.push_back({depfile, *text});
 }
@@ -195,7 +196,7 @@ void compile_file(Session& session) {
 
   auto input = read_input(path, session.common, session.sources, session.sink, session.stages);
   if (!input) return;
-  if (options->budget) set_budgets(*input, *options->budget);
+  if (!read_options_of(*input, *options, session.sources, session.sink)) return;
   std::vector<FileText> texts;
   if (!options->dependencies.only) {
     auto graphs = variant_graphs(input->written, options->cases, session.sink);

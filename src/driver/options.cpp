@@ -187,7 +187,7 @@ std::optional<ErrorBudget> read_budget(const std::string& text, Sink& sink) {
 
 /// Options that this version knows and refuses.
 void refuse_later_options(const Arguments& arguments, const CompileOptions& options, Sink& sink) {
-  for (OptionId id : {OptionId::schedule, OptionId::tune, OptionId::embed})
+  for (OptionId id : {OptionId::tune, OptionId::embed})
     if (arguments.has(id))
       sink.report(Kind::not_in_this_version, {}, "`{}` is not part of this version",
                   row_of(id).name());
@@ -319,6 +319,12 @@ std::optional<CompileOptions> compile_options(const Arguments& arguments, Sink& 
   if (arguments.has(OptionId::specialize))
     out.cases = read_size_cases(arguments.last(OptionId::specialize), sink);
   out.native_operands = arguments.last(OptionId::precision) != "exact";
+  out.schedule = arguments.last(OptionId::schedule);
+  if (arguments.has(OptionId::schedule) && out.schedule.empty())
+    sink.report(Kind::command_line, {}, "`--schedule` needs the name of a file");
+  if (arguments.has(OptionId::schedule) && out.targets.size() > 1)
+    sink.report(Kind::command_line, {}, "`--schedule` is for one target, and there are {}",
+                out.targets.size());
   out.allow_tf32 = arguments.has(OptionId::allow_tf32);
   if (arguments.has(OptionId::error_budget))
     out.budget = read_budget(arguments.last(OptionId::error_budget), sink);

@@ -63,6 +63,7 @@ struct CompileOptions {
   bool native_operands = true;        ///< `--precision=native`
   bool allow_tf32 = false;            ///< a permission, which no schedule of this version uses
   std::optional<ErrorBudget> budget;
+  std::string schedule;        ///< a file of fields; empty: the selector's
   std::vector<SizeCase> cases; ///< `--specialize`
 
   std::vector<Emit> emit; ///< without repeats, in the order of the enumeration

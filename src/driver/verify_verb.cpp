@@ -1,5 +1,4 @@
 #include "driver/data.h"
-#include "driver/error_budget.h"
 #include "driver/files.h"
 #include "driver/outputs.h"
 #include "driver/test_program.h"
@@ -168,7 +167,7 @@ void verify_file(Session& session) {
   auto input = read_input(session.arguments.operands[0], session.common, session.sources,
                           session.sink, session.stages);
   if (!input) return;
-  if (options->budget) set_budgets(*input, *options->budget);
+  if (!read_options_of(*input, *options, session.sources, session.sink)) return;
   auto graphs = variant_graphs(input->written, options->cases, session.sink);
   if (!graphs) return;
   std::vector<std::optional<TestVectors>> vectors;

@@ -45,7 +45,7 @@ class Usage(CliTest):
             self.assertIn("not part of this version", self.tangc(verb, "x", code=2).err)
 
     def test_later_options(self):
-        for word in ("--tune=f", "--schedule=f", "--embed=c-array", "-O3", "--emit=html"):
+        for word in ("--tune=f", "--embed=c-array", "-O3", "--emit=html"):
             self.assertIn("not part of this version", self.tangc("relu.tg", "-t", "c", word, code=2).err, word)
 
     def test_bad_values(self):
