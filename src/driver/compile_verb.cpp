@@ -1,3 +1,4 @@
+#include "driver/error_budget.h"
 #include "driver/files.h"
 #include "driver/outputs.h"
 #include "driver/pipeline.h"
@@ -46,6 +47,7 @@ struct Everything {
   const std::vector<graph::Graph>& rewritten;
   const std::vector<TargetResult>& results;
   const std::vector<TestVectors>& calls;
+  const std::vector<report::PredictedError>& errors;
 };
 
 report::ReportInput report_input(const Everything& all, size_t target, size_t number) {
@@ -64,7 +66,9 @@ report::ReportInput report_input(const Everything& all, size_t target, size_t nu
                          all.options.targets[target],
                          result.source.symbols[number],
                          {},
-                         all.options.native_operands};
+                         all.options.native_operands,
+                         all.options.allow_tf32,
+                         all.errors};
   in.options.insert(in.options.end(), all.options.canonical.begin(), all.options.canonical.end());
   for (const parse::DimBinding& dim : all.session.common.dims)
     if (dim.lo == dim.hi) in.dims.push_back({dim.name, dim.lo});
@@ -162,6 +166,7 @@ void print_rule(Session& session, const Input& input, const CompileOptions& opti
                 std::vector<FileText>& texts) {
   std::vector<std::string> inputs{input.path};
   inputs.insert(inputs.end(), input.included.begin(), input.included.end());
+  if (!options.schedule.empty()) inputs.push_back(options.schedule);
   if (auto text = depfile_text(options.dependencies, outputs, inputs, session.sink))
     texts.push_back({depfile, *text});
 }
@@ -191,6 +196,7 @@ void compile_file(Session& session) {
 
   auto input = read_input(path, session.common, session.sources, session.sink, session.stages);
   if (!input) return;
+  if (!read_options_of(*input, *options, session.sources, session.sink)) return;
   std::vector<FileText> texts;
   if (!options->dependencies.only) {
     auto graphs = variant_graphs(input->written, options->cases, session.sink);
@@ -207,7 +213,10 @@ void compile_file(Session& session) {
       calls = std::move(*made);
       session.stages.done("interpret", "test vectors");
     }
-    texts = texts_of({session, *input, *options, files, rewritten, *results, calls});
+    std::vector<report::PredictedError> errors = predicted_errors(*input, session.sink);
+    if (!session.sink.ok()) return;
+    if (!errors.empty()) session.stages.done("budget", fmt::format("{} outputs", errors.size()));
+    texts = texts_of({session, *input, *options, files, rewritten, *results, calls, errors});
   }
   if (!depfile.empty()) print_rule(session, *input, *options, outputs, depfile, texts);
   if (session.sink.ok() && write_files(texts, options->write_if_changed, session.sink))

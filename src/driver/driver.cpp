@@ -20,6 +20,7 @@ Exit exit_of(const Diagnostic& d) {
   case Kind::target_cannot: return d.span ? Exit::input : Exit::command_line;
   case Kind::not_canonical:
   case Kind::gate_failed:
+  case Kind::budget_exceeded:
   case Kind::kernels_differ: return Exit::gate;
   // An include is part of the input.
   case Kind::cannot_read: return d.span ? Exit::input : Exit::files;

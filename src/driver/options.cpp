@@ -3,6 +3,7 @@
 #include "targets/find.h"
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -164,10 +165,29 @@ void read_emit(const Arguments& arguments, CompileOptions& out, Sink& sink) {
                   spec.target->name);
 }
 
+/// `REL[,ABS]`
+std::optional<ErrorBudget> read_budget(const std::string& text, Sink& sink) {
+  std::vector<std::optional<double>> limits;
+  for_each_part(text, ',', [&](std::string_view part) {
+    double value = 0;
+    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    bool good = error == std::errc() && end == part.data() + part.size() && value > 0 &&
+                std::isfinite(value);
+    limits.push_back(good ? std::optional(value) : std::nullopt);
+  });
+  bool good = !limits.empty() && limits.size() <= 2 &&
+              std::all_of(limits.begin(), limits.end(), [](const auto& l) { return l; });
+  if (good) return ErrorBudget{*limits[0], limits.size() == 2 ? limits[1] : std::nullopt};
+  sink.report(Kind::command_line, {},
+              "`--error-budget` takes one or two positive numbers, not `{}`", text)
+      .help("`--error-budget=1e-3`, or `--error-budget=1e-3,1e-6`: beside the largest value of an "
+            "output, and absolute");
+  return std::nullopt;
+}
+
 /// Options that this version knows and refuses.
 void refuse_later_options(const Arguments& arguments, const CompileOptions& options, Sink& sink) {
-  for (OptionId id : {OptionId::schedule, OptionId::tune, OptionId::embed, OptionId::error_budget,
-                      OptionId::allow_tf32})
+  for (OptionId id : {OptionId::tune, OptionId::embed})
     if (arguments.has(id))
       sink.report(Kind::not_in_this_version, {}, "`{}` is not part of this version",
                   row_of(id).name());
@@ -220,10 +240,10 @@ std::vector<std::string> canonical_options(const Arguments& arguments,
       words.push_back((id == OptionId::dim ? "-D" : "--dim=") + value);
   }
   for (OptionId id : {OptionId::prefix, OptionId::split, OptionId::checks, OptionId::index_bits,
-                      OptionId::specialize, OptionId::precision})
+                      OptionId::specialize, OptionId::precision, OptionId::error_budget})
     if (arguments.has(id))
       words.push_back(fmt::format("{}={}", row_of(id).name(), arguments.last(id)));
-  for (OptionId id : {OptionId::fast_math, OptionId::batch_invariant})
+  for (OptionId id : {OptionId::allow_tf32, OptionId::fast_math, OptionId::batch_invariant})
     if (arguments.has(id)) words.emplace_back(row_of(id).name());
   return words;
 }
@@ -299,6 +319,15 @@ std::optional<CompileOptions> compile_options(const Arguments& arguments, Sink& 
   if (arguments.has(OptionId::specialize))
     out.cases = read_size_cases(arguments.last(OptionId::specialize), sink);
   out.native_operands = arguments.last(OptionId::precision) != "exact";
+  out.schedule = arguments.last(OptionId::schedule);
+  if (arguments.has(OptionId::schedule) && out.schedule.empty())
+    sink.report(Kind::command_line, {}, "`--schedule` needs the name of a file");
+  if (arguments.has(OptionId::schedule) && out.targets.size() > 1)
+    sink.report(Kind::command_line, {}, "`--schedule` is for one target, and there are {}",
+                out.targets.size());
+  out.allow_tf32 = arguments.has(OptionId::allow_tf32);
+  if (arguments.has(OptionId::error_budget))
+    out.budget = read_budget(arguments.last(OptionId::error_budget), sink);
   out.canonical = canonical_options(arguments, out);
   if (!sink.ok()) return std::nullopt;
   return out;

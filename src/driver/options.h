@@ -44,6 +44,12 @@ struct DependencyOptions {
   std::vector<std::string> targets; ///< the left side as make reads it; empty: the outputs
 };
 
+/// `--error-budget`: beside an output's largest value, or absolute.
+struct ErrorBudget {
+  double relative = 0;
+  std::optional<double> absolute;
+};
+
 /// What the way from a graph to a source file depends on.
 struct CompileOptions {
   std::vector<targets::TargetSpec> targets;
@@ -55,7 +61,10 @@ struct CompileOptions {
   bool split = false, fast_math = false, batch_invariant = false;
   std::vector<std::string> canonical; ///< the options that the output depends on
   bool native_operands = true;        ///< `--precision=native`
-  std::vector<SizeCase> cases;        ///< `--specialize`
+  bool allow_tf32 = false;            ///< a permission, which no schedule of this version uses
+  std::optional<ErrorBudget> budget;
+  std::string schedule;        ///< a file of fields; empty: the selector's
+  std::vector<SizeCase> cases; ///< `--specialize`
 
   std::vector<Emit> emit; ///< without repeats, in the order of the enumeration
   std::string output;     ///< -o

@@ -1,6 +1,7 @@
 #include "driver/pipeline.h"
 #include "base/check.h"
 #include "base/sha256.h"
+#include "driver/error_budget.h"
 #include "driver/files.h"
 #include "graph/text.h"
 #include "graph/verify.h"
@@ -87,7 +88,7 @@ std::optional<Input> read_input(const std::string& path, const CommonOptions& co
     sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", path, last_error());
     return std::nullopt;
   }
-  Input input{path, base_name(path), stem_of(path), sha256_hex(*text), {}, {}, {}};
+  Input input{path, base_name(path), stem_of(path), sha256_hex(*text), {}, {}, {}, {}};
   FileId file = sources.add(path == "-" ? "<stdin>" : path, std::move(*text));
   parse::ElaborateOptions options{common.dims, targets::embedded_spec("nn.tg"), read_file};
   auto graph = parse::elaborate(sources, file, options, sink, &input.included);
@@ -96,6 +97,22 @@ std::optional<Input> read_input(const std::string& path, const CommonOptions& co
   stages.done("parse", count_of(input.written), [&] { return graph::to_text(input.written); });
   input.graph = rewrite::differentiate(input.written);
   return input;
+}
+
+bool read_options_of(Input& input, CompileOptions& options, SourceManager& sources, Sink& sink) {
+  if (options.budget) set_budgets(input, *options.budget);
+  if (options.schedule.empty()) return true;
+  auto text = read_file(options.schedule);
+  if (!text) {
+    sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", options.schedule, last_error());
+    return false;
+  }
+  options.canonical.push_back("--schedule=sha256:" + sha256_hex(*text));
+  FileId file = sources.add(options.schedule, std::move(*text));
+  auto stated = schedule::read_schedule(sources, file, sink);
+  if (!stated) return false;
+  input.schedule = std::move(*stated);
+  return true;
 }
 
 graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
@@ -145,9 +162,11 @@ graph::Graph split(graph::Graph graph, const schedule::Machine& machine, bool ba
   return graph;
 }
 
-/// From a rewritten graph to a legal program.
-Variant compile_variant(const graph::Graph& graph, const targets::TargetSpec& spec,
-                        const CompileOptions& options, Stages& stages) {
+/// From a rewritten graph to a legal program; `general`: for all sizes. Empty, and reported, where
+/// it cannot run as stated.
+std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, const Input& input,
+                                       const targets::TargetSpec& spec,
+                                       const CompileOptions& options, Sink& sink, Stages& stages) {
   const targets::Target& target = *spec.target;
   Variant result{graph, {}, {}, {}};
 
@@ -160,6 +179,8 @@ Variant compile_variant(const graph::Graph& graph, const targets::TargetSpec& sp
 
   // Which nodes share a kernel, and how each runs: fields that a person can read and change.
   result.plan = schedule::schedule(result.graph, options.level, schedule_machine(spec));
+  schedule::apply(input.schedule, result.graph, result.plan, schedule_machine(spec), general, sink);
+  if (!sink.ok()) return std::nullopt;
   stages.done(
       "schedule", fmt::format("{} steps", result.plan.steps.size()),
       [&] { return plan::to_text(result.graph, result.plan); }, "yaml");
@@ -201,8 +222,11 @@ std::optional<TargetResult> compile_target(std::span<const graph::Graph> graphs,
   const targets::Target& target = *spec.target;
   TargetResult result{&target, {}, {}};
   for_each_variant(graphs.size(), stages, [&](size_t i, Stages& chain) {
-    result.variants.push_back(compile_variant(graphs[i], spec, options, chain));
+    bool general = i + 1 == graphs.size();
+    auto variant = compile_variant(graphs[i], general, input, spec, options, sink, chain);
+    if (variant) result.variants.push_back(std::move(*variant));
   });
+  if (!sink.ok()) return std::nullopt;
   const print::Dialect* dialect = print::dialect_named(target.dialect);
   if (!dialect) {
     sink.report(Kind::target_cannot, {}, "this version cannot write code for target `{}`",

@@ -4,6 +4,7 @@
 #include "driver/stages.h"
 #include "kernel/program.h"
 #include "plan/plan.h"
+#include "schedule/explicit.h"
 
 namespace tang::driver {
 
@@ -14,8 +15,9 @@ struct Input {
   std::string stem;   ///< without the extension: the start of every output's name
   std::string sha256; ///< of its bytes
   std::vector<std::string> included;
-  graph::Graph written; ///< as parsed, with its `grad` lines
-  graph::Graph graph;   ///< what it means: gradients are nodes that can be computed
+  graph::Graph written;              ///< as parsed, with its `grad` lines
+  graph::Graph graph;                ///< what it means: gradients are nodes that can be computed
+  schedule::StatedSchedule schedule; ///< of `--schedule`
 };
 
 /// The names of an input's path. Standard input is called `stdin`.
@@ -25,6 +27,10 @@ std::string stem_of(const std::string& path);
 /// Reads, parses, resolves and checks. Reports every fault.
 std::optional<Input> read_input(const std::string& path, const CommonOptions& common,
                                 SourceManager& sources, Sink& sink, Stages& stages);
+
+/// What `--schedule` and `--error-budget` add to it. The options' canonical form then tells which
+/// schedule it was. Reports what is no schedule.
+bool read_options_of(Input& input, CompileOptions& options, SourceManager& sources, Sink& sink);
 
 /// The laws of `level`.
 graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages);

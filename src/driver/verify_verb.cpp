@@ -167,6 +167,7 @@ void verify_file(Session& session) {
   auto input = read_input(session.arguments.operands[0], session.common, session.sources,
                           session.sink, session.stages);
   if (!input) return;
+  if (!read_options_of(*input, *options, session.sources, session.sink)) return;
   auto graphs = variant_graphs(input->written, options->cases, session.sink);
   if (!graphs) return;
   std::vector<std::optional<TestVectors>> vectors;

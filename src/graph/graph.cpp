@@ -24,7 +24,7 @@ bool same(const Monoid& a, const Monoid& b) {
            same_axes(x.axes, y.axes);
   };
   return a.form == b.form && a.name == b.name && a.k == b.k && a.combine == b.combine &&
-         a.visible == b.visible &&
+         a.visible == b.visible && a.commutative == b.commutative &&
          std::equal(a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(), same_field);
 }
 

@@ -51,7 +51,7 @@ struct Monoid {
   std::vector<MonoidField> fields;
   /// One term per field over lhs(f)/rhs(f) (lhs is the earlier part) and the field's axes.
   std::vector<ExprId> combine;
-  bool commutative = false; ///< proved or declared by the built-in table
+  bool commutative = false; ///< proved (for all states, or for those of its uses) or built in
   bool builtin = false;
   /// What a reader sees: `argmax` has state (value, index) and gives the index only.
   std::vector<uint32_t> visible; ///< fields bound by a tuple on the left, in order

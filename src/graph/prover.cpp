@@ -47,7 +47,8 @@ void Prover::add_axis(const Axis& axis) {
 void Prover::assume(ExprId root, bool truth) {
   const ExprStore& s = graph_.exprs;
   auto fact = [&](std::optional<Polynomial> p) {
-    if (p && !p->as_constant()) facts_.push_back(normalized(*p));
+    // A constant says nothing, but for a negative one: then nothing is here at all.
+    if (p && p->as_constant().value_or(-1) < 0) facts_.push_back(normalized(*p));
   };
   std::vector<std::pair<ExprId, bool>> stack{{root, truth}};
   while (!stack.empty()) {
@@ -56,6 +57,8 @@ void Prover::assume(ExprId root, bool truth) {
     const Expr& e = s[id];
     if (e.op == Op::logical_not) {
       stack.emplace_back(e.operands[0], !value);
+    } else if (e.op == Op::literal_bool) {
+      if ((e.integer != 0) != value) fact(Polynomial::constant(-1));
     } else if (e.op == Op::logical_and || e.op == Op::logical_or) {
       if (value == (e.op == Op::logical_and)) {
         // Left first, so that facts stand in the order of the text.

@@ -377,11 +377,15 @@ private:
     terms_.hoist(body, r.filter);
     allocate_kept(kept);
     Stretch stretch = stretch_of(r.axes[0]);
+    bool skips = std::all_of(kept.begin(), kept.end(),
+                             [&](ExprId id) { return needed_only_in(group_, id, r.axes[0]); });
     auto vector = [&](Vector at) {
       // An end of its own keeps a stretch inside the row.
       if (stretch.hi) at.own = {};
-      acc.only_where(at.own,
-                     [&] { over_elements(at, [&] { element(acc, r, kept, stretch, at); }); });
+      b_.when(skips ? touches(at.chunk, stretch) : ValueId{}, [&] {
+        acc.only_where(at.own,
+                       [&] { over_elements(at, [&] { element(acc, r, kept, stretch, at); }); });
+      });
     };
     const Comprehension* self[] = {&c};
     if (serial_ || f_.chunks || acc.commutes()) {
@@ -405,6 +409,16 @@ private:
     auto outer = terms_.exchange_state(acc.state());
     row_results(c);
     terms_.exchange_state(std::move(outer));
+  }
+
+  /// Whether a chunk of the row, the same for all its threads, meets a stretch; empty = it may.
+  ValueId touches(ValueId chunk, const Stretch& stretch) {
+    auto& v = b_.values();
+    if (ordered_ || f_.chunks <= 1) return {};
+    ValueId begin = v.mul(chunk, round_length()), holds;
+    if (stretch.lo) holds = v.less(stretch.lo, v.add(begin, round_length()));
+    if (stretch.hi) holds = v.both(holds, v.less(begin, stretch.hi));
+    return holds;
   }
 
   /// One element of a reduction: outside its stretch it takes no part.

@@ -18,12 +18,12 @@ bool RowMembers::defines(TensorId tensor) const {
   });
 }
 
-std::vector<size_t> RowMembers::readers(ExprId read) const {
+std::vector<size_t> RowMembers::readers(ExprId term) const {
   std::vector<size_t> found;
   for (size_t n = 0; n < nodes.size(); ++n) {
     auto all = graph::roots(*nodes[n]);
     auto terms = graph::reachable(graph.exprs, all);
-    if (std::binary_search(terms.begin(), terms.end(), read)) found.push_back(n);
+    if (std::binary_search(terms.begin(), terms.end(), term)) found.push_back(n);
   }
   return found;
 }
@@ -64,16 +64,20 @@ bool needed_early(const RowMembers& members, ExprId read) {
 
 namespace {
 
-/// Whether the inner index is within bounds wherever a member needs the read.
-bool needed_within(const RowMembers& members, const Comprehension& c, ExprId read,
+/// Whether the inner index is within bounds wherever a member needs the term.
+bool needed_within(const RowMembers& members, const Comprehension& c, ExprId term,
                    const Axis& bounds) {
   graph::Prover here(members.graph);
   here.add_axes(members.rows);
   here.add_axis(c.reduction ? c.reduction->axes[0] : members.inner);
   auto all = graph::roots(c);
   Needs needs(members.graph.exprs, all, c.reduction ? c.reduction->filter : ExprId{});
-  ExprId j = members.graph.exprs[read].operands.back();
-  const auto& paths = needs.paths[read];
+  const graph::ExprStore& store = members.graph.exprs;
+  auto terms = graph::reachable(store, {&term, 1});
+  ExprId j = *std::find_if(terms.begin(), terms.end(), [&](ExprId id) {
+    return store[id].op == Op::index && store[id].ref == members.inner.index.value;
+  });
+  const auto& paths = needs.paths[term];
   return std::all_of(paths.begin(), paths.end(), [&](const Path& path) {
     graph::Prover there = here;
     for (const auto& [condition, kind] : path)
@@ -85,16 +89,18 @@ bool needed_within(const RowMembers& members, const Comprehension& c, ExprId rea
 
 } // namespace
 
+bool needed_only_in(const RowMembers& members, ExprId term, const Axis& bounds) {
+  auto readers = members.readers(term);
+  return std::all_of(readers.begin(), readers.end(), [&](size_t n) {
+    return needed_within(members, *members.nodes[n], term, bounds);
+  });
+}
+
 Axis needed_in(const RowMembers& members, ExprId read) {
-  auto readers = members.readers(read);
-  for (size_t n : readers) {
+  for (size_t n : members.readers(read)) {
     const Comprehension& c = *members.nodes[n];
     if (!c.reduction || (!c.reduction->axes[0].lo && !c.reduction->axes[0].hi)) continue;
-    const Axis& bounds = c.reduction->axes[0];
-    bool everywhere = std::all_of(readers.begin(), readers.end(), [&](size_t other) {
-      return needed_within(members, *members.nodes[other], read, bounds);
-    });
-    if (everywhere) return bounds;
+    if (needed_only_in(members, read, c.reduction->axes[0])) return c.reduction->axes[0];
   }
   return members.inner;
 }

@@ -13,8 +13,8 @@ struct RowMembers {
   graph::Axis inner; ///< without bounds: each reduction has its own
 
   bool defines(graph::TensorId tensor) const;
-  /// Positions of the members whose terms hold a read.
-  std::vector<size_t> readers(graph::ExprId read) const;
+  /// Positions of the members whose terms hold this one.
+  std::vector<size_t> readers(graph::ExprId term) const;
 };
 
 /// Reads of `nodes` that are in range at every element of the row, whatever filters say, and move
@@ -26,6 +26,9 @@ std::vector<graph::ExprId> reads_along(const RowMembers& members,
 /// Whether a read must be at hand from the start: the first member or several need it. What one
 /// later member reads alone (a weight) is loaded there and holds no register before.
 bool needed_early(const RowMembers& members, graph::ExprId read);
+
+/// Whether no member needs a term that moves along the inner axis outside these bounds of it.
+bool needed_only_in(const RowMembers& members, graph::ExprId term, const graph::Axis& bounds);
 
 /// The inner axis with bounds outside which no member needs a read: those of a reduction that hold
 /// wherever it is used. Without bounds where there are none.

@@ -251,15 +251,19 @@ private:
     if (auto format = stated().accumulate) accumulate = graph::info(*format).name;
     return {{"store", std::string(graph::info(tensor.type).name)},
             {"accumulate", accumulate},
-            {"operands", input_.native_operands ? "native" : "exact"}};
+            {"operands", input_.native_operands ? "native" : "exact"},
+            {"tf32", input_.allow_tf32 ? "allowed, not used" : "not allowed"}};
   }
   Json error() {
     const graph::Tensor& tensor = stated();
+    const PredictedError* predicted = nullptr;
+    for (size_t i = 0; i < input_.errors.size(); ++i)
+      if (graph_.outputs[i] == nodes_.back()->results.back().tensor) predicted = &input_.errors[i];
     auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
     return {{"budget_rel", number(tensor.budget_rel)},
             {"budget_abs", number(tensor.budget_abs)},
-            {"predicted_rel", nullptr},
-            {"method", "none"}};
+            {"predicted_rel", predicted ? Json(predicted->relative) : Json()},
+            {"method", predicted ? "emulated" : "none"}};
   }
 
   Json not_modelled() {

@@ -14,6 +14,11 @@ struct BoundDim {
   int64_t value = 0;
 };
 
+/// By how much an output is off: beside the exact result, and beside the largest value of it.
+struct PredictedError {
+  double absolute = 0, relative = 0;
+};
+
 struct ReportInput {
   std::string version;              ///< of tangc
   std::vector<std::string> options; ///< those that the output depends on
@@ -30,6 +35,9 @@ struct ReportInput {
   std::vector<std::string> symbols;
   std::vector<BoundDim> dims;  ///< bound by `-D`
   bool native_operands = true; ///< `--precision=native`
+  bool allow_tf32 = false;     ///< `--allow-tf32`
+  /// One per output of the graph; empty: not predicted.
+  std::span<const PredictedError> errors;
 };
 
 /// The report as JSON, two spaces a level, with a line end. Numbers hold at the dims that it

@@ -46,7 +46,8 @@ private:
   }
   TensorId tensor_of(size_t n) const { return node(n).results[0].tensor; }
 
-  /// The sums that need this one, themselves or through maps; notes those maps.
+  /// The sums that need this one, themselves or through maps; notes those maps. What needs it
+  /// through another sum is asked for when that one joins.
   std::set<size_t> dependents(size_t first) {
     std::set<size_t> found, seen{first};
     std::vector<TensorId> open{tensor_of(first)};
@@ -58,7 +59,7 @@ private:
         bool map = plain_map(graph_, nodes_[reader]);
         if (!map && !is_real_sum(graph_, nodes_[reader])) continue;
         (map ? maps_ : found).insert(reader);
-        open.push_back(tensor_of(reader));
+        if (map) open.push_back(tensor_of(reader));
       }
     }
     return found;

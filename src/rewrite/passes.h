@@ -26,6 +26,7 @@ graph::Graph run_passes(graph::Graph graph, int level,
 graph::Graph differentiate(graph::Graph graph);
 graph::Graph drop_dead_nodes(graph::Graph graph);
 graph::Graph merge_common_nodes(graph::Graph graph);
+graph::Graph prove_commutative(graph::Graph graph);
 graph::Graph count_points(graph::Graph graph);
 graph::Graph substitute_maps(graph::Graph graph);
 graph::Graph hoist_invariant_factors(graph::Graph graph);

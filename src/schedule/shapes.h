@@ -16,6 +16,9 @@ struct RowGroup {
 std::optional<RowGroup> row_group(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
                                   uint32_t first);
 
+/// A number that divides every value of an integer term: from its coefficients and the dims' steps.
+int64_t known_divisor(const graph::Graph& graph, graph::ExprId term);
+
 /// Lengths of an axis that a variant is made for.
 struct Lengths {
   graph::ExprId extent;
@@ -31,6 +34,10 @@ bool add_variant(const graph::Graph& graph, plan::KernelPlan& kernel, const plan
 /// Whether a contraction has enough rows and columns to reuse anything.
 bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
                   const graph::Sides& sides);
+
+/// Shared memory of a block's staged tiles, each with its columns of padding.
+int64_t staged_bytes(const graph::Graph& graph, const graph::Comprehension& node,
+                     const graph::Operands& operands, const plan::Fields& fields);
 
 plan::KernelPlan plan_point(const graph::Graph& graph, const graph::Comprehension& node, int level,
                             const Machine& machine);

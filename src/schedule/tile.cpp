@@ -21,7 +21,8 @@ std::optional<int64_t> fixed_size(const Graph& graph, const Comprehension& node,
   return product;
 }
 
-/// Shared memory of a block's staged tiles, each with its columns of padding.
+} // namespace
+
 int64_t staged_bytes(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
                      const plan::Fields& f) {
   auto all = graph::roots(c);
@@ -41,8 +42,6 @@ int64_t staged_bytes(const Graph& graph, const Comprehension& c, const graph::Op
   };
   return bytes(operands.a, f.block_m) + bytes(operands.b, f.block_n);
 }
-
-} // namespace
 
 bool worth_tiling(const Graph& graph, const Comprehension& c, const graph::Sides& sides) {
   auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);

@@ -11,9 +11,6 @@ using graph::ExprId;
 using graph::Graph;
 using graph::Op;
 
-namespace {
-
-/// A number that divides every value of an integer term: from its coefficients and the dims' steps.
 int64_t known_divisor(const Graph& graph, ExprId term) {
   auto p = graph::polynomial_of(graph.exprs, term);
   if (!p) return 1;
@@ -29,8 +26,6 @@ int64_t known_divisor(const Graph& graph, ExprId term) {
   }
   return divisor == 0 ? 0 : std::abs(divisor);
 }
-
-} // namespace
 
 bool add_variant(const Graph& graph, plan::KernelPlan& kernel, const plan::Fields& fields,
                  const Lengths& lengths) {

@@ -12,7 +12,7 @@ using Shape = TableValue::Shape;
 
 /// Tables are shallow and small. The limits keep a hostile file, with its aliases of aliases, from
 /// growing.
-constexpr int max_depth = 8;
+constexpr int max_depth = 24;
 constexpr size_t max_values = 20000;
 
 struct TooLarge {
@@ -209,6 +209,29 @@ std::vector<Item> TableReader::list(const Table& table, std::string_view key) {
     items.push_back({item.text, item.span});
   }
   return items;
+}
+
+std::vector<Item> TableReader::texts(const Table& table, std::string_view key) {
+  const TableValue& value = table.find(key)->value;
+  std::vector<Item> items;
+  if (value.shape != Shape::list) wrong_type(key, "a list", value);
+  for (const TableValue& item : value.items) {
+    if (item.shape == Shape::plain || item.shape == Shape::quoted)
+      items.push_back({item.text, item.span});
+    else
+      wrong_type(key, "a list of texts", item);
+  }
+  return items;
+}
+
+std::vector<Table> TableReader::tables(const Table& table, std::string_view key,
+                                       const Keys& known) {
+  const TableValue& value = table.find(key)->value;
+  std::vector<Table> found;
+  if (value.shape != Shape::list) wrong_type(key, "a list", value);
+  for (const TableValue& item : value.items)
+    if (Table t = checked(item, fmt::format("an entry of `{}`", key), known)) found.push_back(t);
+  return found;
 }
 
 } // namespace tang::targets

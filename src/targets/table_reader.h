@@ -1,6 +1,5 @@
 #pragma once
-// Reads mappings of scalars, lists and mappings from YAML, with a place for every fault. Used by
-// load.cpp.
+// Reads mappings of scalars, lists and mappings from YAML, with a place for every fault.
 #include "diagnostics/sink.h"
 #include <cstdint>
 #include <string>
@@ -71,11 +70,14 @@ public:
   Span place(const Table& table, std::string_view key) const;
 
   // The value of a key that is there, or a zero after reporting what is wrong with it.
-  std::string text(const Table& table, std::string_view key);       ///< not empty
-  int64_t integer(const Table& table, std::string_view key);        ///< 0 or above
-  double number(const Table& table, std::string_view key);          ///< finite, 0 or above
-  bool boolean(const Table& table, std::string_view key);           ///< true or false
-  std::vector<Item> list(const Table& table, std::string_view key); ///< distinct names
+  std::string text(const Table& table, std::string_view key);        ///< not empty
+  int64_t integer(const Table& table, std::string_view key);         ///< 0 or above
+  double number(const Table& table, std::string_view key);           ///< finite, 0 or above
+  bool boolean(const Table& table, std::string_view key);            ///< true or false
+  std::vector<Item> list(const Table& table, std::string_view key);  ///< distinct names
+  std::vector<Item> texts(const Table& table, std::string_view key); ///< a list, quoted or plain
+  /// A list of mappings.
+  std::vector<Table> tables(const Table& table, std::string_view key, const Keys& known);
 
 private:
   Table checked(const TableValue& value, std::string_view what, const Keys& known);

@@ -180,6 +180,26 @@ TEST_CASE("declared ranges bound what is read", "[prover]") {
   CHECK(p.range(t.mul(-2, at)) == IntRange{-198, 0});
 }
 
+TEST_CASE("where nothing is, everything holds", "[prover]") {
+  Terms t;
+  ExprId n = t.dim("N", 1, 3);
+  auto everything_under = [&](ExprId condition, bool value) {
+    Prover p = t.prover();
+    p.add_axis(t.axis(n));
+    p.assume(condition, value);
+    return p.less(t.n(5), t.n(3));
+  };
+  CHECK(everything_under(t.lt(n, t.n(0)), true));
+  CHECK(everything_under(t.lt(t.n(3), t.n(0)), true)); // the same, of a dim that is bound
+  CHECK(everything_under(t.lt(t.n(0), t.n(3)), false));
+  CHECK(everything_under(t.s.boolean(false), true));
+  CHECK(everything_under(t.s.boolean(true), false));
+  CHECK(everything_under(t.s.binary(Op::eq, t.n(1), t.n(2)), true));
+  CHECK_FALSE(everything_under(t.s.boolean(true), true));
+  CHECK_FALSE(everything_under(t.lt(t.n(0), t.n(3)), true));
+  CHECK_FALSE(everything_under(t.s.binary(Op::ne, t.n(1), t.n(2)), true));
+}
+
 TEST_CASE("a contradiction between coefficients that overflow is not proved", "[prover]") {
   Terms t;
   Axis i = t.axis(t.dim("S", 0, std::numeric_limits<int64_t>::max()));

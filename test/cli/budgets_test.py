@@ -1,0 +1,90 @@
+"""`budget` lines and `--error-budget`: what the formats of a program may cost."""
+import json
+import unittest
+
+from support import CliTest, main
+
+# h is kept in f16, of which a rounding costs up to 2^-11.
+HALVES = """tg 1
+graph halves
+dim M in 1..64
+dim N in 1..8192
+input x : f32[M, N]
+h[i, j] = exp(x[i, j])
+{store}y[i] = sum[j] h[i, j] * h[i, j]
+output y : f32[M]
+{budget}z[i, j] = h[i, j] + 1
+output z : f32[M, N]
+"""
+
+
+class Budgets(CliTest):
+    def program(self, store="", budget=""):
+        self.file("halves.tg", HALVES.format(store=store, budget=budget))
+
+    def errors(self, *words):
+        self.tangc("halves.tg", "-t", "c", *words)
+        report = json.loads((self.dir / "halves.c.sol.json").read_text())
+        return [kernel["error"] for kernel in report["kernels"]]
+
+    def test_none(self):
+        self.program("store h : f16\n")
+        for error in self.errors():
+            self.assertEqual((error["method"], error["predicted_rel"], error["budget_rel"]), ("none", None, None))
+
+    def test_wide_enough(self):
+        self.program("store h : f16\n")
+        predicted = [e["predicted_rel"] for e in self.errors("--error-budget=1e-2") if e["method"] == "emulated"]
+        self.assertTrue(predicted)
+        for value in predicted:
+            self.assertLess(2e-5, value)
+            self.assertLess(value, 2e-3)
+
+    def test_formats_decide(self):
+        self.program()
+        for error in self.errors("--error-budget=1e-5"):
+            self.assertLess(error["predicted_rel"] or 0, 1e-6)
+        self.program("store h : bf16\n")
+        self.assertIn("budget is rel 1e-05", self.tangc("halves.tg", "-t", "c", "--error-budget=1e-5", code=3).err)
+
+    def test_exceeded(self):
+        self.program("store h : f16\n")
+        result = self.tangc("halves.tg", "-t", "c", "--error-budget=1e-6", "-d", "out", code=3)
+        self.assertIn("halves.tg:9:", result.err)
+        self.assertIn("the error of `y` is", result.err)
+        self.assertIn("the error of `z` is", result.err)
+        self.assertEqual(self.names(), ["halves.tg", "relu.tg"])
+
+    def test_a_line_stands_before_the_option(self):
+        self.program("store h : f16\n", "budget y : rel 0.5\n")
+        err = self.tangc("halves.tg", "-t", "c", "--error-budget=1e-6", code=3).err
+        self.assertNotIn("`y`", err)
+        self.assertIn("`z`", err)
+        self.program("store h : f16\n", "budget y : rel 1e-7\n")
+        self.assertIn("the error of `y`", self.tangc("halves.tg", "-t", "c", code=3).err)
+
+    def test_either_limit_will_do(self):
+        self.program("store h : f16\n")
+        self.tangc("halves.tg", "-t", "c", "--error-budget=1e-9,100")
+        self.tangc("halves.tg", "-t", "c", "--error-budget=0.1,1e-12")
+        self.tangc("halves.tg", "-t", "c", "--error-budget=1e-9,1e-12", code=3)
+
+    def test_too_large_to_try(self):
+        self.program(budget="budget y : rel 0.1\n")
+        words = ["halves.tg", "-t", "c", "-D", "M=64", "-D", "N=8192"]
+        self.file("wide.tg", (self.dir / "halves.tg").read_text().replace("8192", "1000000"))
+        self.tangc(*words)
+        wide = ["wide.tg", "-t", "c", "-D", "M=64", "-D", "N=1000000"]
+        self.assertIn("budgets were not checked", self.tangc(*wide).err)
+        self.assertNotIn("not checked", self.tangc(*wide, "-Wno-budget").err)
+
+    def test_tf32_is_a_permission(self):
+        self.program()
+        self.tangc("halves.tg", "-t", "c", "--allow-tf32")
+        report = json.loads((self.dir / "halves.c.sol.json").read_text())
+        self.assertIn("--allow-tf32", report["tool"]["options"])
+        self.assertEqual({k["precision"]["tf32"] for k in report["kernels"]}, {"allowed, not used"})
+
+
+if __name__ == "__main__":
+    main()
