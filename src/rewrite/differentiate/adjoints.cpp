@@ -99,32 +99,13 @@ ExprId Adjoints::term_of(TensorId tensor, const Part& part) {
   return read_at(graph_, id, indices_of(s_, axes));
 }
 
-/// Whether any point of a sum takes part.
-ExprId Adjoints::any_of(TensorId tensor, const Part& part) {
-  Comprehension c;
-  c.points = named_axes(graph_, tensor, {part});
-  Reduction any;
-  any.monoid = *graph_.builtin("any", Scalar::boolean);
-  any.axes = part.sum;
-  any.filter = condition_of(s_, part.where, part.gate);
-  any.body = {part.branch ? part.branch : s_.boolean(true)};
-  any.field_axes.resize(1);
-  c.reduction = std::move(any);
-  c.results.push_back({{}, s_.state(Op::acc, 0, Scalar::boolean), {}});
-  const std::string& name = graph_[tensor].name;
-  TensorId id = maker_.add(nodes_, std::move(c), name + "_reached",
-                           fmt::format("differentiate: where anything reads `{}`", name));
-  return read_at(graph_, id, indices_of(s_, axes_of(graph_, tensor)));
-}
-
 ExprId Adjoints::reached(TensorId tensor) {
   auto at = entries_.find(tensor);
   if (at == entries_.end()) return {};
   ExprId anywhere;
-  for (const Part& part : std::vector(at->second.parts)) {
-    ExprId condition = condition_of(s_, part.where, both(s_, part.gate, part.branch));
-    if (!condition) return {};
-    if (!part.sum.empty()) condition = any_of(tensor, part);
+  for (const Part& part : at->second.parts) {
+    ExprId condition = condition_of(s_, part.where, part.branch);
+    if (!condition || !part.sum.empty()) return {};
     anywhere = anywhere ? s_.binary(Op::logical_or, anywhere, condition) : condition;
   }
   // Conditions of conditions would grow with the length of a chain.
