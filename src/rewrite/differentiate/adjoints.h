@@ -39,7 +39,8 @@ private:
   };
   graph::ExprId term_of(graph::TensorId tensor, const Part& part);
   graph::TensorId stored(graph::TensorId tensor, const Part& part, graph::TensorId result,
-                         const std::string& why);
+                         const std::string& why,
+                         const std::unordered_map<graph::IndexId, graph::ExprId>& known = {});
   graph::TensorId stored(graph::TensorId tensor, const Entry& entry, graph::ExprId value,
                          graph::TensorId result);
   graph::ExprId common_condition(graph::TensorId tensor, const Entry& entry) const;
