@@ -31,6 +31,7 @@ graph::Graph count_points(graph::Graph graph);
 graph::Graph substitute_maps(graph::Graph graph);
 graph::Graph reduce_scans(graph::Graph graph);
 graph::Graph hoist_invariant_factors(graph::Graph graph);
+graph::Graph chunk_scans(graph::Graph graph);
 graph::Graph stabilize_softmax(graph::Graph graph);
 graph::Graph single_pass_moments(graph::Graph graph);
 graph::Graph share_states(graph::Graph graph);

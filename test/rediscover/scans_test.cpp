@@ -76,3 +76,58 @@ TEST_CASE("prefix sums and running extremes, written as recurrences", "[scans]")
     CHECK(d.intermediates().empty());
   }
 }
+
+namespace {
+
+size_t tiles(const plan::Plan& plan) {
+  size_t count = 0;
+  for (const plan::Step& step : plan.steps)
+    if (const auto* p = std::get_if<plan::KernelPlan>(&step.node))
+      count += plan::name(p->emitter) == "tile";
+  return count;
+}
+
+const std::string shapes = R"(tg 1
+graph chunks
+dim T in 0..65536, H in 1..64
+dim P = 64, N = 64
+input x : f32[T, H, P]
+input a : f32[T, H]
+input bm : f32[T, N]
+input cm : f32[T, N]
+)";
+
+const std::vector<std::vector<int64_t>> chunk_sizes{{0, 1}, {1, 2}, {64, 1}, {65, 1}};
+
+} // namespace
+
+TEST_CASE("state-space duality: matrix products in chunks", "[scans]") {
+  for (const char* program :
+       {"u[t, h, p, n] = x[t, h, p] * bm[t, n]\n"
+        "(d[t, h, p, n], s[t, h, p, n]) = scan affine[t](a[t, h], u[t, h, p, n])\n"
+        "y[t, h, p] = sum[n] s[t, h, p, n] * cm[t, n]\noutput y : f32[T, H, P]\n",
+        "s0[h: H, p: P, n: N] = 0.0\n"
+        "recur t: T carry s = s0 {\n"
+        "  s[h, p, n] = a[t, h] * s[h, p, n] + x[t, h, p] * bm[t, n]\n"
+        "  y[h, p] = sum[n] s[h, p, n] * cm[t, n]\n} collect ys = y\noutput ys : f32[T, H, P]\n"}) {
+    Derived d = derive(shapes + program, chunk_sizes);
+    // Decays from the start of a chunk and between its steps; what it adds, and the scan over
+    // chunks; scores and weights; the two parts, and their sum.
+    CHECK(d.kernels_on(d.gpu) == 9);
+    CHECK(tiles(d.gpu) == 3);
+    CHECK(tiles(d.core) == 3);
+    // 65536 steps of 4 heads: not 65536 * 4 * 64 * 64.
+    CHECK(d.largest({65536, 4}) == 65536 * 4 * 64);
+  }
+}
+
+TEST_CASE("linear attention: the same without decays", "[scans]") {
+  Derived d = derive(shapes + "u[t, h, p, n] = x[t, h, p] * bm[t, n]\n"
+                              "s[t, h, p, n] = scan sum[t] u[t, h, p, n]\n"
+                              "y[t, h, p] = sum[n] s[t, h, p, n] * cm[t, n]\n"
+                              "output y : f32[T, H, P]\n",
+                     chunk_sizes);
+  CHECK(d.kernels_on(d.gpu) == 6);
+  CHECK(tiles(d.gpu) == 3);
+  CHECK(d.largest({65536, 4}) == 65536 * 4 * 64);
+}
