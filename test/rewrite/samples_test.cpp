@@ -67,6 +67,9 @@ TEST_CASE("samples keep their meaning", "[samples]") {
     // The text says the same, before and after.
     CHECK(difference(g, graph_of(to_text(g)), dims) == "");
     CHECK(difference(g, graph_of(text), dims) == "");
-    CHECK(after.nodes.size() <= g.nodes.size());
+    // Only a scan in chunks takes more kernels than equations.
+    bool chunks = text.find("# chunk_scans") != std::string::npos;
+    CHECK(chunks == (std::string(sample.name) == "ssd"));
+    if (!chunks) CHECK(after.nodes.size() <= g.nodes.size());
   }
 }
