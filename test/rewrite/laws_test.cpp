@@ -273,7 +273,7 @@ unused[i] = h0[i] * 2
 recur t: T carry h = h0, count = h0 {
   dead[i] = h[i] * 3
   count[i] = count[i] + 1
-  h[i] = h[i] * 0.5 + x[t, i]
+  h[i] = tanh(h[i]) + x[t, i]
 } collect hs = h
 output hs : f32[T, 4]
 )",

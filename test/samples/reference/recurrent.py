@@ -90,5 +90,22 @@ def linear_recurrence(dims, source):
     return as_f32({"P": matrix, "u": u}), {"h": Output("f32", h), "A": Output("f32", products)}
 
 
+def ssd(dims, source):
+    b, t, h, p, n = dims["B"], dims["T"], dims["H"], 64, 64
+    x, dt = source.uniform((b, t, h, p)), source.uniform((b, t, h), -3, 1)
+    bm, cm = source.uniform((b, t, n)), source.uniform((b, t, n))
+    alog, skip, dbias = source.uniform((h,), 0, 1.5), source.uniform((h,)), source.uniform((h,))
+    delta = softplus(dt + dbias)
+    state, y = np.zeros((b, h, p, n)), np.zeros((b, t, h, p))
+    for step in range(t):
+        decay = np.exp(-delta[:, step] * np.exp(alog))
+        added = (delta[:, step, :, None] * x[:, step])[..., None] * bm[:, step, None, None, :]
+        state = decay[:, :, None, None] * state + added
+        y[:, step] = np.einsum("bhpn,bn->bhp", state, cm[:, step]) + skip[:, None] * x[:, step]
+    values = {"x": x, "dt": dt, "bm": bm, "cm": cm, "alog": alog, "skip": skip, "dbias": dbias}
+    return as_f32(values), {"y": Output("f32", y)}
+
+
 TABLE = {"lstm_cell": lstm_cell, "lstm_sequence": lstm_sequence, "gru_sequence": gru_sequence,
-         "prefix_sum": prefix_sum, "selective_scan": selective_scan, "linear_recurrence": linear_recurrence}
+         "prefix_sum": prefix_sum, "selective_scan": selective_scan, "linear_recurrence": linear_recurrence,
+         "ssd": ssd}
