@@ -306,6 +306,31 @@ TEST_CASE("counts need no loop", "[count_points]") {
   CHECK(count("sum[j: T] inf") == "a loop");
 }
 
+TEST_CASE("what makes every body of a sum 0 becomes a bound", "[tighten_bounds]") {
+  auto reduction = [](const std::string& body) {
+    Graph g = all("dim S in 1..50\ninput x : f32[S, S]\ninput z : f32[S]\ny[i: S] = " + body +
+                      "\noutput y : f32[S]\n",
+                  {7});
+    const Comprehension& c = node_of(g, "y");
+    const Axis& axis = c.reduction->axes[0];
+    std::string text = axis.lo ? to_text(g, c, axis.lo) : "";
+    text += ".." + (axis.hi ? to_text(g, c, axis.hi) : "") + ": ";
+    return text + to_text(g, c, c.reduction->body[0]);
+  };
+  CHECK(reduction("sum[j: S] z[j] * where(j <= i, x[i, j], 0)") == "..i + 1: z[j] * x[i, j]");
+  CHECK(reduction("sum[j: S] -where(i < j, 0, x[i, j])") == "..i + 1: -x[i, j]");
+  CHECK(reduction("sum[j: S] where(j <= i and z[j] > 0, x[i, j], 0)") ==
+        "..i + 1: where(0.0 < z[j], x[i, j], 0.0)");
+  // A choice that a filter has made.
+  CHECK(reduction("max[j: S where j <= i] where(j <= i + 1, x[i, j], z[j])") == "..i + 1: x[i, j]");
+  // A point at which the body is not 0 takes part; so does every point of another monoid.
+  CHECK(reduction("sum[j: S] (z[j] + where(j <= i, x[i, j], 0))") ==
+        "..: z[j] + where(j <= i, x[i, j], 0.0)");
+  CHECK(reduction("sum[j: S] z[j] / where(j <= i, x[i, j], 0)") ==
+        "..: z[j] / where(j <= i, x[i, j], 0.0)");
+  CHECK(reduction("max[j: S] where(j <= i, x[i, j], 0)") == "..: where(j <= i, x[i, j], 0.0)");
+}
+
 TEST_CASE("causal, windowed and strided filters become bounds", "[tighten_bounds]") {
   auto axis = [](const std::string& filter) {
     Graph g = all("dim S in 1..50\ninput x : f32[S, S]\ny[i: S] = sum[j where " + filter +
