@@ -44,6 +44,8 @@ const std::vector<Sample>& samples() {
       {"selective_scan", {{"B", 2}, {"T", 17}, {"D", 3}, {"N", 5}}},
       {"linear_recurrence", {{"B", 2}, {"T", 13}}},
       {"ssd", {{"B", 1}, {"T", 70}, {"H", 1}}},
+      {"gated_delta", {{"B", 1}, {"T", 70}, {"H", 1}}},
+      {"gated_delta_scan", {{"B", 1}, {"T", 9}, {"H", 2}}},
       {"kmeans_step", {{"P", 33}, {"K", 5}, {"D", 3}}},
       {"nbody_step", {{"N", 17}}},
       {"int8_matmul", {{"M", 3}, {"N", 5}, {"K", 67}}},
