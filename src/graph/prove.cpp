@@ -122,6 +122,14 @@ bool Prover::nonnegative(const Polynomial& p) const {
   return Proof(*this).contradiction();
 }
 
+bool Prover::contradictory() const {
+  return std::any_of(facts_.begin(), facts_.end(), [&](const Polynomial& fact) {
+    auto opposite = Polynomial().minus(fact);
+    if (opposite) opposite = opposite->minus(Polynomial::constant(1));
+    return opposite && nonnegative(*opposite);
+  });
+}
+
 bool Proof::contradiction() {
   return std::any_of(facts_.begin(), facts_.end(),
                      [&](const Polynomial& fact) { return range(normalized(fact)).hi < 0; });

@@ -46,6 +46,10 @@ public:
   size_t mark() const { return facts_.size(); }
   void rewind(size_t mark) { facts_.resize(mark); }
 
+  /// True when the facts exclude each other, as some other fact's opposite: nothing is here, and
+  /// everything holds. A longer search than that of a single goal.
+  bool contradictory() const;
+
 private:
   friend class Proof; // prove.cpp: one search
   const Axis* axis_of(IndexId index) const;

@@ -374,11 +374,11 @@ void Facts::loop(const For& loop, Place& place,
   Digit d = digit(rounds, kernel_.values[loop.var].name);
   ExprId at = e.binary(Op::add, begin, e.binary(Op::mul, d.index, step));
   vars_[loop.var] = at;
-  // Where rounds skip, the last is known from the end only; that each bound lies behind it, the
-  // least of them does not say.
+  // The extent of `d` says it where rounds do not skip and begin at a number; else the end does,
+  // and each bound of which it is the least.
   std::vector<ExprId> bounds = minimum_of(e, end);
   if (stride != 1) prover_.assume(e.binary(Op::lt, at, end));
-  if (bounds.size() > 1)
+  if (bounds.size() > 1 || !e.as_integer(begin))
     for (ExprId bound : bounds) prover_.assume(e.binary(Op::lt, at, bound));
   bool counts_up = stride == 1 && e.as_integer(begin) == 0 && bounds.size() > 1;
   if (stride && *stride > 1 && !e.as_integer(begin) && prover_.less_equal(e.integer(0), begin)) {

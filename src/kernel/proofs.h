@@ -22,13 +22,15 @@ private:
   void under(ValueId predicate, F&& inside);
   void values(std::initializer_list<ValueId> roots);
   void access(const Ref& ref, int width);
-  bool inside(ValueId place, ValueId extent, int width);
+  bool is_in_range(ValueId place, ValueId extent, int width);
+  bool is_in_range_by_cases(ValueId place, ValueId extent, int width);
   void number(const Delinearize& s);
   int64_t last_below(ValueId end) const;
 
   Facts& facts_;
   const Kernel& kernel_;
   Report report_;
+  graph::ExprId predicate_; ///< of the access that is looked at; may be empty
 };
 
 /// Every element of an output is written once (coverage.cpp).

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "kernel/interval.h"
 #include "kernel/proofs.h"
+#include <algorithm>
 
 namespace tang::kernel {
 
@@ -92,7 +93,9 @@ void RangeProof::under(ValueId predicate, F&& inside) {
   if (facts_.exprs().as_boolean(condition) == false) return;
   Facts::Mark mark = facts_.mark();
   facts_.assume(condition);
+  predicate_ = condition;
   inside();
+  predicate_ = {};
   facts_.rewind(mark);
 }
 
@@ -122,7 +125,9 @@ void RangeProof::access(const Ref& ref, int width) {
   const Tensor& tensor = kernel_[ref.tensor];
   auto inner = width > 1 ? contiguous_mode(kernel_.values, tensor) : std::nullopt;
   for (size_t i = 0; i < ref.coordinates.size(); ++i) {
-    if (inside(ref.coordinates[i], tensor.shape[i], inner == i ? width : 1))
+    int places = inner == i ? width : 1;
+    if (is_in_range(ref.coordinates[i], tensor.shape[i], places) ||
+        is_in_range_by_cases(ref.coordinates[i], tensor.shape[i], places))
       ++report_.proved;
     else
       report_.unproved.push_back(
@@ -132,7 +137,7 @@ void RangeProof::access(const Ref& ref, int width) {
 }
 
 /// Whether `width` places from `place` on are in 0 .. extent.
-bool RangeProof::inside(ValueId place, ValueId extent, int width) {
+bool RangeProof::is_in_range(ValueId place, ValueId extent, int width) {
   IntRange at = kernel_.values.range(place), size = kernel_.values.range(extent);
   if (at.lo >= 0 && size.lo >= width && at.hi <= size.lo - width) return true;
   auto& e = facts_.exprs();
@@ -141,6 +146,58 @@ bool RangeProof::inside(ValueId place, ValueId extent, int width) {
   graph::ExprId last = width == 1 ? first : e.binary(Op::add, first, e.integer(width - 1));
   const graph::Prover& known = facts_.prover();
   return (at.lo >= 0 || known.less_equal(e.integer(0), first)) && known.less(last, end);
+}
+
+namespace {
+
+/// Conditions of which one holds where `root` does: alternatives are taken apart, so that each says
+/// what it needs. The condition itself where there are none, or too many.
+std::vector<graph::ExprId> cases_of(graph::ExprStore& store, graph::ExprId root) {
+  constexpr size_t most = 16;
+  std::vector<graph::ExprId> cases, open;
+  if (root) open.push_back(root);
+  while (!open.empty()) {
+    if (cases.size() + open.size() > most) return {root};
+    graph::ExprId id = open.back();
+    open.pop_back();
+    // The first alternative among the conjuncts, and what stands beside it.
+    graph::ExprId either, rest;
+    std::vector<graph::ExprId> conjuncts{id};
+    while (!conjuncts.empty()) {
+      graph::ExprId part = conjuncts.back();
+      conjuncts.pop_back();
+      const graph::Expr e = store[part];
+      if (e.op == Op::logical_and)
+        conjuncts.insert(conjuncts.end(), e.operands.begin(), e.operands.end());
+      else if (e.op == Op::logical_or && !either)
+        either = part;
+      else
+        rest = rest ? store.logical_and(rest, part) : part;
+    }
+    if (!either) {
+      cases.push_back(id);
+      continue;
+    }
+    const std::vector<graph::ExprId> alternatives = store[either].operands;
+    for (graph::ExprId alternative : alternatives)
+      open.push_back(rest ? store.logical_and(alternative, rest) : alternative);
+  }
+  return cases;
+}
+
+} // namespace
+
+/// The same, one alternative of the predicate at a time; what is never reached is in range as well.
+bool RangeProof::is_in_range_by_cases(ValueId place, ValueId extent, int width) {
+  if (facts_.prover().contradictory()) return true;
+  auto cases = cases_of(facts_.exprs(), predicate_);
+  return cases.size() > 1 && std::all_of(cases.begin(), cases.end(), [&](graph::ExprId condition) {
+           Facts::Mark mark = facts_.mark();
+           facts_.assume(condition);
+           bool holds = is_in_range(place, extent, width) || facts_.prover().contradictory();
+           facts_.rewind(mark);
+           return holds;
+         });
 }
 
 void RangeProof::number(const Delinearize& s) {

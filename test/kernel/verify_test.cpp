@@ -133,6 +133,35 @@ TEST_CASE("what is not proved in range is said", "[verify]") {
   CHECK(report.proved == 3);
 }
 
+TEST_CASE("alternatives of a predicate are proved one by one", "[verify]") {
+  Sample s;
+  ValueStore& v = s.kernel.values;
+  ValueId in = load(s.kernel).predicate, other = v.less(v.variable(s.block), v.integer(3));
+  ValueId opposite = v.unary(Op::logical_not, other);
+  auto either = [&](ValueId a, ValueId b) { return v.binary(Op::logical_or, a, b); };
+  auto unproved = [&](ValueId predicate) {
+    load(s.kernel).predicate = predicate;
+    return check_ranges(s.kernel).unproved.size();
+  };
+  CHECK(unproved(either(v.both(in, other), v.both(opposite, in))) == 0);
+  CHECK(unproved(v.both(either(other, opposite), in)) == 0);
+  CHECK(unproved(either(v.both(in, other), opposite)) == 1);
+  CHECK(unproved(either(in, v.both(other, v.less(v.variable(s.block), v.integer(0))))) == 0);
+}
+
+TEST_CASE("what is never reached touches nothing", "[verify]") {
+  Sample s;
+  ValueStore& v = s.kernel.values;
+  auto unproved = [&](int64_t last) {
+    // n < place and place <= last: only where last > n, which is at least 1.
+    load(s.kernel).predicate =
+        v.both(v.less(v.variable(s.n), s.place()), v.binary(Op::le, s.place(), v.integer(last)));
+    return check_ranges(s.kernel).unproved.size();
+  };
+  CHECK(unproved(1) == 0);
+  CHECK(unproved(100000) == 1);
+}
+
 TEST_CASE("what may not be written once is said", "[coverage]") {
   Sample s;
   Kernel& k = s.kernel;

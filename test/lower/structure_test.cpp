@@ -170,6 +170,34 @@ TEST_CASE("loops that end at the least of several bounds: every access is proved
     }
 }
 
+TEST_CASE("what conditions exclude, and what one of several allows, is proved", "[point][row]") {
+  const std::string head = "dim N in 0..1, S in 2..8 step 2, F\ninput x : f32[5]\n"
+                           "input k : i32\ninput z : f32[4, S]\ninput w : f32[F]\n";
+  const char* bodies[] = {
+      // No point is left, which two conditions say together.
+      "y = min[j: N where j == 1] x[4 + j]\n",
+      "y = min[j: S where x[4 - j] else 1 != 0 and S == j] x[0]\n",
+      // The same place is read under one condition or another.
+      "y[i: S] = where(0 != 2.0, (x[1 - i] else 2), (x[1 - i] else 3))\n",
+      "t[e: 2] = w[F - 1 - e] else 3\n"
+      "y[e: 2] = where(F > 0 and x[0] > 0, w[0], 0) + where(t[e] > 0, t[1 - e], 0)\n",
+      // Data say where a loop begins.
+      "y[i: 4] = sum[e: S where e > k] z[3 - i, e]\n"};
+  for (std::string body : bodies)
+    for (const auto& target : {gpu(), core()})
+      for (int level : {0, 2}) {
+        bool scalar = body.compare(0, 3, "y =") == 0;
+        std::string extent = body.find("[e: 2] =") != std::string::npos ? "[2]"
+                             : body.find("[i: 4]") != std::string::npos ? "[4]"
+                                                                        : "[S]";
+        auto p =
+            lowered(head + body + "output y : f32" + (scalar ? "" : extent) + "\n", target, level);
+        INFO(body << to_text(p.program));
+        CHECK(tang::kernel::check_ranges(p.program).unproved == std::vector<std::string>{});
+        CHECK(tang::kernel::check_coverage(p.program).unproved == std::vector<std::string>{});
+      }
+}
+
 TEST_CASE("without threads a row is loops", "[row]") {
   auto p = lowered("dim M, N\ninput x : f32[M, N]\ny[i, j] = softmax[j] x[i, j]\n"
                    "output y : f32[M, N]\n",
