@@ -7,10 +7,12 @@
 // with p over dims, points, reduce indices before j, and integers read at those (the length of a
 // row, where a segment ends). A condition that the axes prove is dropped, and so is a bound that
 // the extent implies. What is not of this form stays in the filter: data read at j, disjunctions,
-// inequalities (`!=`), products of indices. A choice in the body that the bounds decide is made.
+// inequalities (`!=`), products of indices. A choice in the body that the bounds decide is made. A
+// contraction whose tiles share operands stays one: its rows would have bounds of their own.
 // Source: loop bounds by Fourier-Motzkin
 // elimination, one variable at a time (Ancourt, Irigoin, "Scanning polyhedra with DO loops", 1991).
 #include "base/check.h"
+#include "graph/contraction.h"
 #include "graph/reads.h"
 #include "graph/text.h"
 #include "rewrite/blocks.h"
@@ -195,6 +197,8 @@ void tighten(Graph& graph, Node& node) {
   bool bounded = !std::equal(after.axes.begin(), after.axes.end(), before.axes.begin(),
                              before.axes.end(), same);
   if (!bounded && after.filter == before.filter && after.body == before.body) return;
+  // Tiles that compute the zeros as well reuse what they read; rows under bounds of their own do not.
+  if (contraction(graph, c) && !contraction(graph, tight)) return;
   // Proofs that needed the filter as it stood keep it.
   if (!unproved_reads(graph, tight).empty()) return;
   const std::string& name = graph[c.results[0].tensor].name;
