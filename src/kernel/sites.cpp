@@ -78,10 +78,18 @@ private:
       if (is_single(step)) fixed_[step.index] = 0;
   }
 
-  /// What is fixed to 0 is reached where there is a 0.
+  /// What is fixed to 0 is reached where there is a 0: where each factor of its extent is positive.
   void must_exist(ExprId extent) {
-    if (facts_.about_dims().range(extent).lo < 1)
-      exists_.push_back(e_.binary(Op::lt, e_.integer(0), extent));
+    std::vector<ExprId> factors{extent};
+    while (!factors.empty()) {
+      ExprId id = factors.back();
+      factors.pop_back();
+      const graph::Expr e = e_[id];
+      if (e.op == Op::mul)
+        factors.insert(factors.end(), e.operands.begin(), e.operands.end());
+      else if (facts_.about_dims().range(id).lo < 1)
+        exists_.push_back(e_.binary(Op::lt, e_.integer(0), id));
+    }
   }
 
   /// `digit == c` makes the digit the constant c.

@@ -107,15 +107,23 @@ private:
     });
   }
 
+  /// Whether a sum is over as many points, and over axes as long, as the row.
+  bool has_shape(size_t n) const {
+    const Comprehension& c = node(n);
+    const auto& axes = c.reduction->axes;
+    return c.points.size() == row_.points.size() &&
+           std::equal(
+               axes.begin(), axes.end(), row_.axes.begin(), row_.axes.end(),
+               [&](const Axis& a, const Axis& b) { return same_extent(s_, a.extent, b.extent); });
+  }
+
   /// The names of a sum's indices in the row, when the row reads the sum at `places`; empty when it
   /// is a sum over other rows.
   std::optional<std::unordered_map<IndexId, ExprId>>
   names_of(size_t n, const std::vector<ExprId>& places) const {
     const Comprehension& c = node(n);
     const auto& axes = c.reduction->axes;
-    if (places.size() != row_.points.size() || c.points.size() != row_.points.size() ||
-        axes.size() != row_.axes.size())
-      return std::nullopt;
+    if (places.size() != row_.points.size() || !has_shape(n)) return std::nullopt;
     std::unordered_map<IndexId, ExprId> names;
     std::set<ExprId> taken;
     for (size_t k = 0; k < places.size(); ++k) {
@@ -126,10 +134,7 @@ private:
         return std::nullopt;
       names[c.points[k].index] = places[k];
     }
-    for (size_t k = 0; k < axes.size(); ++k) {
-      if (!same_extent(s_, axes[k].extent, row_.axes[k].extent)) return std::nullopt;
-      names[axes[k].index] = s_.index(row_.axes[k].index);
-    }
+    for (size_t k = 0; k < axes.size(); ++k) names[axes[k].index] = s_.index(row_.axes[k].index);
     return names;
   }
 
@@ -182,6 +187,7 @@ private:
   }
 
   std::optional<MomentSum> match(size_t n) {
+    if (!has_shape(n)) return std::nullopt;
     auto places = read_places(n);
     auto names = places ? names_of(n, *places) : std::nullopt;
     if (!names) return std::nullopt;

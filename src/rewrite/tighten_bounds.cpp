@@ -34,10 +34,14 @@ public:
   void filter() {
     ExprId filter = r_.filter;
     r_.filter = {};
+    std::vector<ExprId> left;
     for (ExprId part : conjuncts(s_, filter)) {
       if (prover().holds(part) || bounds(part)) continue;
-      r_.filter = r_.filter ? s_.logical_and(r_.filter, part) : part;
+      left.push_back(part);
     }
+    // A later bound may imply an earlier condition.
+    for (ExprId part : left)
+      if (!prover().holds(part)) r_.filter = r_.filter ? s_.logical_and(r_.filter, part) : part;
   }
 
   void body() {

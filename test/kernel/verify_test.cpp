@@ -338,6 +338,31 @@ TEST_CASE("a numeral below 1 stands still", "[coverage]") {
   CHECK(uncovered(k) != "none");
 }
 
+TEST_CASE("one block of several modes exists where each of them does", "[coverage]") {
+  Kernel k;
+  k.name = "corner";
+  ValueStore& v = k.values;
+  ValueId n = v.variable({"N", Type::index, 0, 1}), m = v.variable({"M", Type::index, 0, 1});
+  k.scalars = {{VarId(v[n].ref)}, {VarId(v[m].ref)}};
+  TensorId z = k.add({"z", ElemType::f32, Memory::global, {n, m}, {m, v.integer(1)}, true, 16});
+  k.params = {z};
+  VarId bm = v.add_var({"bm", Type::index, 0, 0}), bn = v.add_var({"bn", Type::index, 0, 0});
+  k.flat_block = v.add_var({"block", Type::index, 0, 0});
+  k.flat_thread = v.add_var({"thread", Type::index, 0, 0});
+  ValueId rows = v.ceildiv(n, 64);
+  auto uncovered_with = [&](ValueId columns) {
+    k.blocks = {{bn, columns}, {bm, rows}};
+    k.body.clear();
+    k.body.push_back({Delinearize{{bm, bn}, v.variable(k.flat_block), {rows, columns}}});
+    ValueId i = v.mul(v.variable(bm), v.integer(64)), j = v.mul(v.variable(bn), v.integer(64));
+    k.body.push_back(
+        {Store{{z, {i, j}}, v.real(0, Type::f32), v.both(v.less(i, n), v.less(j, m))}});
+    return uncovered(k);
+  };
+  CHECK(uncovered_with(v.ceildiv(m, 64)) == "none");
+  CHECK(uncovered_with(v.binary(Op::floordiv, m, v.integer(64))) != "none");
+}
+
 namespace {
 
 std::string fault(const Program& program) {
