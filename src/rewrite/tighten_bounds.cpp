@@ -201,7 +201,8 @@ void tighten(Graph& graph, Node& node) {
   bool bounded = !std::equal(after.axes.begin(), after.axes.end(), before.axes.begin(),
                              before.axes.end(), same);
   if (!bounded && after.filter == before.filter && after.body == before.body) return;
-  // Tiles that compute the zeros as well reuse what they read; rows under bounds of their own do not.
+  // Tiles that compute the zeros as well reuse what they read; rows under bounds of their own do
+  // not.
   if (contraction(graph, c) && !contraction(graph, tight)) return;
   // Proofs that needed the filter as it stood keep it.
   if (!unproved_reads(graph, tight).empty()) return;
