@@ -337,11 +337,17 @@ private:
             n0 = b_.let(col.name + "0", v.mul(bn, v.integer(f_.block_n)));
     Accumulators acc = accumulators();
     // The whole tile has constant bounds, which is what a C compiler needs to keep it in registers.
-    ValueId full = v.both(v.binary(Op::le, v.add(m0, v.integer(f_.block_m)), rows),
-                          v.binary(Op::le, v.add(n0, v.integer(f_.block_n)), cols));
+    auto holds = [&](ValueId first, int size, ValueId count) {
+      // A block of one row is never cut.
+      return size == 1 ? ValueId() : v.binary(Op::le, v.add(first, v.integer(size)), count);
+    };
+    ValueId full = v.both(holds(m0, f_.block_m, rows), holds(n0, f_.block_n, cols));
+    auto all = [&] {
+      register_tile(acc, m0, n0, v.integer(f_.block_m), v.integer(f_.block_n));
+    };
+    if (!full) return all();
     kernel::If whole{full, {}, {}};
-    b_.nest(whole.then,
-            [&] { register_tile(acc, m0, n0, v.integer(f_.block_m), v.integer(f_.block_n)); });
+    b_.nest(whole.then, all);
     b_.nest(whole.otherwise, [&] {
       ValueId mm = b_.let("rows", v.binary(Op::min, v.integer(f_.block_m), v.sub(rows, m0)));
       ValueId nn = b_.let("cols", v.binary(Op::min, v.integer(f_.block_n), v.sub(cols, n0)));

@@ -30,7 +30,7 @@
 #include "graph/typical.h"
 #include "rewrite/affine.h"
 #include "rewrite/blocks.h"
-#include "rewrite/columns.h"
+#include "rewrite/chunks.h"
 #include "rewrite/cost.h"
 #include "rewrite/factors.h"
 #include "rewrite/links.h"
@@ -45,9 +45,6 @@ namespace tang::rewrite {
 using namespace graph;
 
 namespace {
-
-/// Steps in a chunk: as wide as the tiles of matrix units.
-constexpr int64_t length = 64;
 
 using Indices = std::set<IndexId>;
 using Places = std::unordered_map<IndexId, ExprId>;
@@ -75,17 +72,19 @@ public:
   Chunking(Graph& graph, std::vector<Node>& nodes, const TensorSet& kept, const Links& links,
            size_t node)
       : graph_(graph), s_(graph.exprs), nodes_(nodes), kept_(kept), links_(links), node_(node),
-        scan_(std::get<Comprehension>(nodes[node].definition)) {}
+        scan_(std::get<Comprehension>(nodes[node].definition)),
+        k_(graph, scan_.results[0].tensor, "chunk_scans", nodes[node].span) {}
 
   /// What takes the place of the scan; its readers are rewritten. Empty where the scan stays.
   std::vector<Node> run() {
     if (!linear_step() || !find_readers()) return {};
     if (!separates() || !pays()) return {};
-    make_decays();
+    k_.set_time(time(), scan_.scan->descending, next_);
+    k_.make_decays(factor_, decayed_);
     make_states();
     for (const Reader& reader : readers_) make_outputs(reader);
     for (size_t reader : ends_) read_end(reader);
-    return std::move(made_);
+    return std::move(k_.made);
   }
   /// Why a scan that comes close stays; empty where it does not come close.
   const std::string& why() const { return why_; }
@@ -315,7 +314,8 @@ private:
       for (const Axis& axis : axes) product *= typical(graph_, axis.extent);
       return product;
     };
-    const double steps = typical(graph_, time().extent), width = static_cast<double>(length);
+    const double steps = typical(graph_, time().extent),
+                 width = static_cast<double>(Chunks::length);
     const double all = count(scan_.points), passes = static_cast<double>(readers_.size());
     if (steps < 2 * width) return false;
     double before = all * (1 + passes);
@@ -328,119 +328,13 @@ private:
     return after < before;
   }
 
-  // ---- terms of a step in a chunk
-
-  Axis axis(ExprId extent, std::string name) {
-    return {IndexId(next_++), extent, std::move(name), {}, {}};
-  }
-  ExprId at(const Axis& axis) { return s_.index(axis.index); }
-
-  /// How many steps come before one.
-  ExprId place(const Axis& step) {
-    ExprId before = s_.binary(Op::mul, s_.integer(length), at(chunk_));
-    return canonical(s_, s_.binary(Op::add, before, at(step)));
-  }
-  ExprId from_end(ExprId step) {
-    ExprId last = s_.binary(Op::sub, time().extent, s_.integer(1));
-    return canonical(s_, s_.binary(Op::sub, last, step));
-  }
-
-  /// A term in the step, or `neutral` behind the end and where a condition of the product fails.
-  ExprId in_step(ExprId term, const Axis& step, ExprId neutral, bool conditional = true) {
-    ExprId passed = place(step);
-    Places places{{time().index, scan_.scan->descending ? from_end(passed) : passed}};
-    ExprId value = substitute(s_, term, places);
-    if (conditional)
-      for (auto c = product_.conditions.rbegin(); c != product_.conditions.rend(); ++c)
-        value = s_.select(substitute(s_, *c, places), value, neutral);
-    return s_.select(s_.binary(Op::lt, passed, time().extent), value, neutral);
-  }
-
-  ExprId read(TensorId tensor, const std::vector<Axis>& axes, std::vector<ExprId> last = {}) {
-    std::vector<ExprId> places;
-    for (const Axis& axis : axes) places.push_back(at(axis));
-    places.insert(places.end(), last.begin(), last.end());
-    return s_.read(tensor, Scalar::real, places);
-  }
-
-  std::vector<Axis> joined(std::vector<Axis> axes, const std::vector<Axis>& more) const {
-    axes.insert(axes.end(), more.begin(), more.end());
-    return axes;
-  }
-
-  TensorId tensor(const std::vector<Axis>& points, const char* suffix) {
-    TensorId id = tensor_over(graph_, states(), points, {});
-    graph_[id].name = graph_[states()].name + suffix;
-    return id;
-  }
-
-  Node& make(Comprehension c, std::string sentence) {
-    std::vector<std::string> derivation{"chunk_scans: " + std::move(sentence)};
-    made_.push_back({settle(graph_, std::move(c)), nodes_[node_].span, std::move(derivation)});
-    return made_.back();
-  }
-
-  TensorId make_sum(const std::vector<Axis>& points, const std::vector<Axis>& axes, ExprId filter,
-                    ExprId body, const char* suffix, std::string sentence) {
-    Comprehension c;
-    c.points = points;
-    c.reduction = Reduction{*graph_.builtin("sum", Scalar::real), axes, filter, {body}, {{}}};
-    TensorId result = tensor(points, suffix);
-    c.results = {{result, s_.state(Op::acc, 0, Scalar::real), {}}};
-    make(std::move(c), std::move(sentence));
-    return result;
-  }
-
-  TensorId make_scan(const std::vector<Axis>& points, uint32_t axis, bool exclusive,
-                     const AffineStep& step, const char* suffix, std::string sentence) {
-    Comprehension c;
-    c.points = points;
-    c.reduction = Reduction{};
-    c.reduction->monoid = step.monoid, c.reduction->body = step.body;
-    c.reduction->field_axes.resize(step.body.size());
-    c.scan = Scan{axis, exclusive, false};
-    TensorId result = tensor(points, suffix);
-    auto field = static_cast<uint32_t>(step.body.size() - 1);
-    c.results = {{result, s_.state(Op::acc, field, Scalar::real), {}}};
-    make(std::move(c), std::move(sentence));
-    return result;
-  }
-
   // ---- nodes
-
-  /// Products of factors inside a chunk: from step j to a later one i, and from its start.
-  void make_decays() {
-    const std::string name = graph_[states()].name;
-    ExprId chunks = s_.binary(Op::add, time().extent, s_.integer(length - 1));
-    chunks = s_.binary(Op::floordiv, canonical(s_, chunks), s_.integer(length));
-    chunk_ = axis(chunks, time().name + "_chunk");
-    step_ = axis(s_.integer(length), time().name + "_in");
-    from_ = axis(s_.integer(length), time().name + "_from");
-    if (!factor_) return;
-    MonoidId product = *graph_.builtin("prod", Scalar::real);
-    ExprId unit = s_.real(1), factor = in_step(factor_, step_, unit, false);
-    std::vector<Axis> points = joined(decayed_, {chunk_, step_});
-    auto last = static_cast<uint32_t>(points.size() - 1);
-    since_start_ = make_scan(points, last, false, {product, {factor}, false}, "_since_start",
-                             fmt::format("the factors of `{}` from the start of a chunk", name));
-    ExprId later = s_.binary(Op::lt, at(from_), at(step_));
-    since_step_ = make_scan(joined(decayed_, {chunk_, from_, step_}), last + 1, false,
-                            {product, {s_.select(later, factor, unit)}, false}, "_since_step",
-                            fmt::format("the factors of `{}` between steps of a chunk", name));
-  }
-
-  ExprId since_start(const Axis& step) {
-    return read(since_start_, decayed_, {at(chunk_), at(step)});
-  }
-  ExprId whole_chunk() {
-    return read(since_start_, decayed_, {at(chunk_), s_.integer(length - 1)});
-  }
 
   /// What each chunk adds, and the states between chunks.
   void make_states() {
     const std::string name = graph_[states()].name;
     state_axes_ = scan_.points;
-    state_axes_[scan_.scan->axis] = chunk_;
+    state_axes_[scan_.scan->axis] = k_.chunk;
     // Factors that need the same axes are one operand.
     std::map<Indices, Group> groups;
     auto collect = [&](const std::vector<ExprId>& factors, std::vector<ExprId> Group::*part) {
@@ -451,33 +345,29 @@ private:
       }
     };
     collect(product_.over, &Group::over), collect(product_.under, &Group::under);
-    ExprId body = factor_
-                      ? read(since_step_, decayed_, {at(chunk_), at(from_), s_.integer(length - 1)})
-                      : s_.real(1);
-    for (const auto& [axes, group] : groups)
-      body = times(body, in_step(build(s_, group.over, group.under), from_, s_.real(0)));
-    added_ = make_sum(state_axes_, {from_}, {}, body, "_added",
-                      fmt::format("what each chunk adds to `{}`", name));
-    AffineForm step{factor_ ? whole_chunk() : s_.real(1), read(added_, state_axes_), {}};
+    ExprId body = k_.since_step(k_.at(k_.from), k_.last_step());
+    for (const auto& [axes, group] : groups) body = k_.times(body, in_step(group, k_.from));
+    added_ = k_.make_sum(state_axes_, {k_.from}, {}, body, "_added",
+                         fmt::format("what each chunk adds to `{}`", name));
+    AffineForm step{k_.since_start(k_.last_step()), k_.read(added_, state_axes_), {}};
     if (start_) {
-      ExprId begin = s_.select(first_chunk(at(chunk_)), start_, s_.real(0));
-      step.b = s_.binary(Op::add, step.b, times(step.a, begin));
+      ExprId begin = s_.select(k_.first_chunk(), start_, s_.real(0));
+      step.b = s_.binary(Op::add, step.b, k_.times(step.a, begin));
     }
     before_ =
-        make_scan(state_axes_, scan_.scan->axis, true, affine_step(graph_, step, Scalar::real),
-                  "_before", fmt::format("`{}` in front of each chunk", name));
+        k_.make_scan(state_axes_, scan_.scan->axis, true, affine_step(graph_, step, Scalar::real),
+                     "_before", fmt::format("`{}` in front of each chunk", name));
   }
 
-  ExprId times(ExprId x, ExprId y) {
-    if (x == s_.real(1)) return y;
-    return y == s_.real(1) ? x : s_.binary(Op::mul, x, y);
+  /// A group of factors of the term in a step.
+  ExprId in_step(const Group& group, const Axis& step) {
+    return k_.in_step(build(s_, group.over, group.under), step, s_.real(0), product_.conditions);
   }
-  ExprId first_chunk(ExprId chunk) { return s_.binary(Op::eq, chunk, s_.integer(0)); }
 
   /// The state in front of the chunk.
   ExprId before() {
-    ExprId state = read(before_, state_axes_);
-    return start_ ? s_.select(first_chunk(at(chunk_)), start_, state) : state;
+    ExprId state = k_.read(before_, state_axes_);
+    return start_ ? s_.select(k_.first_chunk(), start_, state) : state;
   }
 
   void make_outputs(const Reader& reader) {
@@ -485,66 +375,56 @@ private:
     auto& c = std::get<Comprehension>(node.definition);
     const TensorId result = c.results[0].tensor;
     const std::string name = graph_[result].name;
-    ExprId none = s_.real(0);
     ExprId factor = s_.real(1);
-    for (ExprId id : reader.factors) factor = times(factor, id);
-    factor = in_step(factor, step_, none, false);
-    auto of = [&](const Group& group) {
-      return in_step(build(s_, group.over, group.under), from_, none);
-    };
-    const std::vector<Axis> rows = joined({chunk_}, joined(reader.extra, {step_}));
-    const std::vector<Axis> square = joined(rows, {from_});
+    for (ExprId id : reader.factors) factor = k_.times(factor, id);
+    factor = k_.in_step(factor, k_.step, s_.real(0));
+    const std::vector<Axis> rows = joined({k_.chunk}, joined(reader.extra, {k_.step}));
+    const std::vector<Axis> square = joined(rows, {k_.from});
     const std::vector<Axis> scored = joined(reader.scored, square);
     const std::vector<Axis> weighted = joined(reader.shared, square);
     const std::vector<Axis> points = joined(joined(reader.shared, rows), reader.kept);
 
-    TensorId scores = make_sum(scored, reader.summed, {}, times(factor, of(reader.left)), "_scores",
-                               fmt::format("the scores of `{}` inside a chunk", name));
-    ExprId score = read(scores, scored);
+    TensorId scores =
+        k_.make_sum(scored, reader.summed, {}, k_.times(factor, in_step(reader.left, k_.from)),
+                    "_scores", fmt::format("the scores of `{}` inside a chunk", name));
+    ExprId score = k_.read(scores, scored);
     if (factor_) {
-      Comprehension map;
-      map.points = weighted;
-      ExprId decay = read(since_step_, decayed_, {at(chunk_), at(from_), at(step_)});
-      TensorId weights = tensor(weighted, "_weights");
-      map.results = {{weights, s_.binary(Op::mul, score, decay), {}}};
-      make(std::move(map), fmt::format("the weights of `{}` inside a chunk", name));
-      score = read(weights, weighted);
+      ExprId decay = k_.since_step(k_.at(k_.from), k_.at(k_.step));
+      TensorId weights = k_.make_map(weighted, s_.binary(Op::mul, score, decay), "_weights",
+                                     fmt::format("the weights of `{}` inside a chunk", name));
+      score = k_.read(weights, weighted);
     }
-    TensorId inside = make_sum(points, {from_}, s_.binary(Op::le, at(from_), at(step_)),
-                               times(score, of(reader.right)), "_inside",
-                               fmt::format("`{}` from the steps of the same chunk", name));
-    TensorId across = make_sum(points, reader.summed, {}, times(factor, before()), "_across",
-                               fmt::format("`{}` from the state in front of the chunk", name));
+    TensorId inside =
+        k_.make_sum(points, {k_.from}, s_.binary(Op::le, k_.at(k_.from), k_.at(k_.step)),
+                    k_.times(score, in_step(reader.right, k_.from)), "_inside",
+                    fmt::format("`{}` from the steps of the same chunk", name));
+    TensorId across = k_.make_sum(points, reader.summed, {}, k_.times(factor, before()), "_across",
+                                  fmt::format("`{}` from the state in front of the chunk", name));
 
     // The two parts at the reader's own points.
-    ExprId value = read(across, points);
-    if (factor_) value = s_.binary(Op::mul, since_start(step_), value);
-    value = s_.binary(Op::add, read(inside, points), value);
-    ExprId t = reader.own.at(time().index);
-    ExprId passed = scan_.scan->descending ? from_end(t) : t;
-    Places places = reader.own;
-    places[chunk_.index] = s_.binary(Op::floordiv, passed, s_.integer(length));
-    places[step_.index] = s_.binary(Op::mod, passed, s_.integer(length));
+    ExprId value = k_.times(k_.since_start(k_.at(k_.step)), k_.read(across, points));
+    value = s_.binary(Op::add, k_.read(inside, points), value);
+    Places places = k_.places_at(reader.own.at(time().index));
+    places.insert(reader.own.begin(), reader.own.end());
     Comprehension map;
     map.points = c.points;
     map.results = {{result, substitute(s_, value, places), {}}};
-    node.derivation.push_back(
-        fmt::format("chunk_scans: `{}` in chunks of {} along {}", name, length, time().name));
+    node.derivation.push_back(fmt::format("chunk_scans: `{}` in chunks of {} along {}", name,
+                                          Chunks::length, time().name));
     node.definition = settle(graph_, std::move(map));
   }
 
   /// The state at the end is the one behind the last chunk.
   void read_end(size_t n) {
     auto& c = std::get<Comprehension>(nodes_[n].definition);
-    ExprId state = before();
-    if (factor_) state = s_.binary(Op::mul, whole_chunk(), state);
-    state = s_.binary(Op::add, state, read(added_, state_axes_));
-    ExprId last = s_.binary(Op::sub, chunk_.extent, s_.integer(1));
+    ExprId state = k_.times(k_.since_start(k_.last_step()), before());
+    state = s_.binary(Op::add, state, k_.read(added_, state_axes_));
+    ExprId last = s_.binary(Op::sub, k_.chunk.extent, s_.integer(1));
     for_each_root(c, [&](ExprId root) {
       return graph::rewrite(s_, root, [&](ExprId id) {
         const Expr e = s_[id]; // a copy: terms are made below
         if (e.op != Op::read || TensorId(e.ref) != states()) return id;
-        Places places{{chunk_.index, canonical(s_, last)}};
+        Places places{{k_.chunk.index, canonical(s_, last)}};
         for (size_t k = 0; k < scan_.points.size(); ++k)
           if (k != scan_.scan->axis) places[scan_.points[k].index] = e.operands[k];
         return substitute(s_, state, places);
@@ -566,10 +446,9 @@ private:
   std::vector<Reader> readers_;
   std::vector<size_t> ends_; ///< nodes that read the last state
   uint32_t next_ = 0;
-  Axis chunk_, step_, from_;
+  Chunks k_;
   std::vector<Axis> state_axes_; ///< as the states', with chunks for steps
-  TensorId since_start_, since_step_, added_, before_;
-  std::vector<Node> made_;
+  TensorId added_, before_;
   std::string why_;
 };
 

@@ -10,6 +10,9 @@ namespace {
 constexpr Pass rows[] = {
     {"differentiate", "The gradient of a comprehension is a comprehension.", 0, differentiate},
     {"drop_dead_nodes", "What no output needs is not computed.", 1, drop_dead_nodes},
+    {"solve_feedback",
+     "A recurrence that corrects its state by a contraction of it solves for a chunk at once.", 1,
+     solve_feedback},
     {"scan_recurrences", "A recurrence whose steps are affine in what they carry is a scan.", 1,
      scan_recurrences},
     {"merge_common_nodes", "Nodes with equal definitions are one node.", 1, merge_common_nodes},

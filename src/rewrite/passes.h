@@ -25,6 +25,7 @@ graph::Graph run_passes(graph::Graph graph, int level,
 // The passes; each file opens with its law.
 graph::Graph differentiate(graph::Graph graph);
 graph::Graph drop_dead_nodes(graph::Graph graph);
+graph::Graph solve_feedback(graph::Graph graph);
 graph::Graph scan_recurrences(graph::Graph graph);
 graph::Graph merge_common_nodes(graph::Graph graph);
 graph::Graph prove_commutative(graph::Graph graph);

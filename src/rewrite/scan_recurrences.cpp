@@ -17,10 +17,10 @@
 // complex scans and reductions", PLDI 1994.
 #include "rewrite/affine.h"
 #include "rewrite/blocks.h"
-#include "rewrite/components.h"
 #include "rewrite/cost.h"
 #include "rewrite/links.h"
 #include "rewrite/passes.h"
+#include "rewrite/steps.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -76,27 +76,18 @@ private:
   /// map that updates the carried tensor of each; false when one cannot be a scan.
   bool find_cycles() {
     const size_t nodes = r_.body.size();
-    std::unordered_map<TensorId, size_t> vertex; // what a read depends on
+    std::unordered_map<TensorId, size_t> producer;
     for (size_t n = 0; n < nodes; ++n) {
       if (!std::holds_alternative<Comprehension>(r_.body[n].definition))
         return stays(defines_of(r_.body[n]).front(), "is a recurrence itself");
-      for (TensorId id : defines_of(r_.body[n])) vertex[id] = n;
+      for (TensorId id : defines_of(r_.body[n])) producer[id] = n;
     }
-    for (size_t k = 0; k < r_.carries.size(); ++k) {
-      const Carry& carry = r_.carries[k];
+    for (const Carry& carry : r_.carries) {
       if (rounded(carry.current) || rounded(carry.next))
         return stays(carry.current, "is rounded in each step");
-      vertex[carry.current] = nodes + k;
       carry_[carry.current] = &carry;
     }
-    std::vector<std::vector<size_t>> needs(nodes + r_.carries.size());
-    auto edge = [&](size_t from, TensorId to) {
-      if (auto at = vertex.find(to); at != vertex.end()) needs[from].push_back(at->second);
-    };
-    for (size_t n = 0; n < nodes; ++n)
-      for (TensorId id : reads_of(graph_, r_.body[n])) edge(n, id);
-    for (size_t k = 0; k < r_.carries.size(); ++k) edge(nodes + k, r_.carries[k].next);
-    part_ = components(needs);
+    part_ = step_parts(graph_, r_);
 
     std::unordered_map<size_t, const Carry*> carried; // by part
     for (size_t k = 0; k < r_.carries.size(); ++k) {
@@ -104,8 +95,8 @@ private:
       if (carry.next == carry.current) continue;
       auto [at, first] = carried.try_emplace(part_[nodes + k], &carry);
       if (!first) return stays(carry.current, "and other carried tensors depend on each other");
-      if (auto next = vertex.find(carry.next);
-          next != vertex.end() && next->second < nodes && part_[next->second] == part_[nodes + k])
+      auto next = producer.find(carry.next);
+      if (next != producer.end() && part_[next->second] == part_[nodes + k])
         updates_.emplace(next->second, &carry);
     }
     for (const auto& [part, carry] : carried) cycle_of_[carry->current] = part;
@@ -383,9 +374,11 @@ Graph scan_recurrences(Graph graph) {
         here = true;
         std::move(made->begin(), made->end(), std::back_inserter(all));
       } else {
-        graph.remarks.push_back({node.span, fmt::format("scan_recurrences runs the steps one after "
-                                                        "another: {}",
-                                                        unrolling.why())});
+        // What another law made is not for its author to change.
+        if (node.derivation.empty())
+          graph.remarks.push_back({node.span, fmt::format("scan_recurrences runs the steps one "
+                                                          "after another: {}",
+                                                          unrolling.why())});
         all.push_back(std::move(node));
       }
     }

@@ -131,3 +131,67 @@ TEST_CASE("linear attention: the same without decays", "[scans]") {
   CHECK(tiles(d.gpu) == 3);
   CHECK(d.largest({65536, 4}) == 65536 * 4 * 64);
 }
+
+namespace {
+
+const std::string delta_shapes = R"(tg 1
+graph delta
+dim T in 0..65536, H in 1..64
+dim K = 64, V = 64
+input q : f32[T, H, K]
+input k : f32[T, H, K]
+input v : f32[T, H, V]
+input a : f32[T, H]
+input b : f32[T, H]
+key[t, h, i] = k[t, h, i] / 6
+)";
+
+} // namespace
+
+TEST_CASE("the gated delta rule: matrix products in chunks, a step per chunk", "[scans]") {
+  Derived d = derive(delta_shapes + R"(s0[h: H, j: V, i: K] = 0.0
+recur t: T carry s = s0 {
+  r[h, j] = sum[i] s[h, j, i] * key[t, h, i]
+  s[h, j, i] = a[t, h] * (s[h, j, i] - b[t, h] * r[h, j] * key[t, h, i]) + b[t, h] * v[t, h, j] * key[t, h, i]
+  o[h, j] = sum[i] s[h, j, i] * q[t, h, i]
+} collect os = o
+output os : f32[T, H, V]
+)",
+                     chunk_sizes);
+  size_t recurrences = 0;
+  for (const plan::Step& step : d.gpu.steps)
+    if (const auto* r = std::get_if<plan::RecurPlan>(&step.node)) {
+      ++recurrences;
+      CHECK(r->steps.size() == 2);
+      const auto& recur = std::get<Recur>(d.graph.nodes[r->node].definition);
+      CHECK(to_text(d.graph, recur.time.extent) == "floordiv(T + 63, 64)");
+    }
+  CHECK(recurrences == 1);
+  CHECK(tiles(d.gpu) >= 4);
+  CHECK(d.largest({65536, 4}) == 65536 * 4 * 64);
+}
+
+TEST_CASE("the gated delta rule as a scan of matrices", "[scans]") {
+  // Two steps compose to one of the same kind: a monoid with indexed fields, one kernel.
+  Derived d = derive(R"(tg 1
+graph delta
+dim T in 0..65536
+dim K = 3, V = 2
+input k : f32[T, K]
+input v : f32[T, V]
+input b : f32[T]
+monoid delta(A[i: K, j: K] = where(i == j, 1, 0), S[u: V, i: K] = 0) (x, y) -> (
+  sum[l] x.A[i, l] * y.A[l, j],
+  sum[l] x.S[u, l] * y.A[l, i] + y.S[u, i]
+)
+m[t, i, j] = where(i == j, 1, 0) - b[t] * k[t, i] * k[t, j]
+n[t, u, i] = b[t] * v[t, u] * k[t, i]
+(A[t, i, j], S[t, u, i]) = scan delta[t](m[t, i, j], n[t, u, i])
+output S : f32[T, V, K]
+)",
+                     {{0}, {1}, {2}, {17}});
+  CHECK(scans(d) == 1);
+  CHECK(d.kernels_on(d.gpu) == 1);
+  CHECK(d.kernels_on(d.core) == 1);
+  CHECK(d.intermediates().empty());
+}
