@@ -342,9 +342,7 @@ private:
       return size == 1 ? ValueId() : v.binary(Op::le, v.add(first, v.integer(size)), count);
     };
     ValueId full = v.both(holds(m0, f_.block_m, rows), holds(n0, f_.block_n, cols));
-    auto all = [&] {
-      register_tile(acc, m0, n0, v.integer(f_.block_m), v.integer(f_.block_n));
-    };
+    auto all = [&] { register_tile(acc, m0, n0, v.integer(f_.block_m), v.integer(f_.block_n)); };
     if (!full) return all();
     kernel::If whole{full, {}, {}};
     b_.nest(whole.then, all);

@@ -28,6 +28,7 @@
 // fewer bytes are stored. Sources: Bischof, Van Loan, "The WY representation for products of
 // Householder matrices", 1987; Yang et al., "Parallelizing linear transformers with the delta
 // rule", arXiv:2406.06484; Yang, Kautz, Hatamizadeh, arXiv:2412.06464.
+#include "graph/recur.h"
 #include "graph/typical.h"
 #include "rewrite/affine.h"
 #include "rewrite/blocks.h"
@@ -329,12 +330,7 @@ private:
     Chunks inner(graph_, carry_.current, "solve_feedback", node_.span);
     Recur r;
     r.time = k_.chunk, r.time.index = IndexId(0);
-    Tensor step;
-    step.name = k_.chunk.name, step.type = ElemType::i64;
-    int64_t most = Prover(graph_).range(k_.chunk.extent).hi;
-    if (most != std::numeric_limits<int64_t>::max())
-      step.range = IntRange{0, std::max<int64_t>(0, most - 1)};
-    r.step = graph_.add(std::move(step));
+    r.step = graph_.add(step_tensor(graph_, k_.chunk.name, r.time.extent));
     Places now{{k_.chunk.index, s_.read(r.step, Scalar::integer, {})}};
     auto in_chunk = [&](ExprId id) { return substitute(s_, id, now); };
     TensorId state = k_.tensor(points, "_chunk"), last = k_.tensor(points, "_behind");

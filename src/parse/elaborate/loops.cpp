@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/checked.h"
 #include "graph/prover.h"
+#include "graph/recur.h"
 #include "graph/text.h"
 #include "parse/elaborate/constants.h"
 #include "parse/elaborate/equations.h"
@@ -199,13 +200,10 @@ private:
   }
 
   void make_step() {
-    graph::Tensor step;
-    step.name = r_.index.name.text + c_.suffix, step.type = graph::ElemType::i64,
-    step.span = r_.index.name.span, step.is_step = true;
-    if (!c_.tensor_names.insert(step.name).second) step.name = c_.unique_tensor_name(step.name);
-    graph::IntRange extent = graph::Prover(c_.graph).range(node_.time.extent);
-    if (extent.hi != std::numeric_limits<int64_t>::max())
-      step.range = graph::IntRange{0, std::max<int64_t>(0, extent.hi - 1)};
+    std::string name = r_.index.name.text + c_.suffix;
+    if (!c_.tensor_names.insert(name).second) name = c_.unique_tensor_name(name);
+    graph::Tensor step = graph::step_tensor(c_.graph, std::move(name), node_.time.extent);
+    step.span = r_.index.name.span;
     node_.step = c_.graph.add(std::move(step));
     c_.steps.insert(node_.step);
     graph::ExprStore& s = c_.terms();

@@ -7,6 +7,7 @@
 // at the step's own place is collected; everything else is summed in a carried tensor.
 #include "base/check.h"
 #include "graph/reads.h"
+#include "graph/recur.h"
 #include "rewrite/differentiate/block.h"
 #include "rewrite/differentiate/body_copy.h"
 #include <algorithm>
@@ -56,11 +57,9 @@ TensorId Block::as_tensor(const Adjoint& adjoint, TensorId model) {
 Recur Block::reversed_steps(const Axis& time, ExprId& now) {
   Recur back;
   back.time = Axis{IndexId(0), time.extent, time.name, {}, {}};
-  back.step = maker_.tensor(time.name, {}, Scalar::integer, false);
-  graph_[back.step].is_step = true;
-  int64_t hi = Prover(graph_).range(time.extent).hi;
-  if (hi != std::numeric_limits<int64_t>::max())
-    graph_[back.step].range = IntRange{0, std::max<int64_t>(0, hi - 1)};
+  Tensor step = step_tensor(graph_, maker_.unique(time.name), time.extent);
+  step.span = maker_.span;
+  back.step = graph_.add(std::move(step));
   ExprId last = s_.binary(Op::sub, time.extent, s_.integer(1));
   now = canonical(s_, s_.binary(Op::sub, last, read_at(graph_, back.step, {})));
   return back;
