@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 namespace tang::graph {
 
@@ -145,6 +146,30 @@ IndexId fresh_index(const ExprStore& store, const Comprehension& node) {
   return IndexId(next);
 }
 
+namespace {
+
+/// The indices that folds bind, in the order of the text: ids tell when a term was made, and equal
+/// nodes may have been made in another order.
+std::vector<IndexId> bound_by_folds(const ExprStore& store, std::vector<ExprId> open) {
+  auto all = reachable(store, open);
+  std::vector<IndexId> bound;
+  if (std::all_of(all.begin(), all.end(), [&](ExprId id) { return store[id].bound.empty(); }))
+    return bound;
+  std::reverse(open.begin(), open.end());
+  std::unordered_set<ExprId> seen;
+  while (!open.empty()) {
+    ExprId id = open.back();
+    open.pop_back();
+    if (!id || !seen.insert(id).second) continue;
+    const Expr& e = store[id];
+    bound.insert(bound.end(), e.bound.begin(), e.bound.end());
+    open.insert(open.end(), e.operands.rbegin(), e.operands.rend());
+  }
+  return bound;
+}
+
+} // namespace
+
 Comprehension canonicalize(ExprStore& store, Comprehension node) {
   std::unordered_map<IndexId, IndexId> number;
   auto name = [&](IndexId id) {
@@ -159,9 +184,7 @@ Comprehension canonicalize(ExprStore& store, Comprehension node) {
     for (const auto& axes : node.reduction->field_axes) name_axes(axes);
   }
   for (const Result& result : node.results) name_axes(result.extra);
-  auto all = roots(node);
-  for (ExprId id : reachable(store, all))
-    for (IndexId bound : store[id].bound) name(bound);
+  for (IndexId bound : bound_by_folds(store, roots(node))) name(bound);
   bool identity =
       std::all_of(number.begin(), number.end(), [](const auto& p) { return p.first == p.second; });
   if (identity) return node;

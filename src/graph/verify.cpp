@@ -289,6 +289,7 @@ private:
     check_extent(r.time.extent);
     define(r.step);
     require(graph_[r.step].shape.empty(), "the step of a recurrence has a rank");
+    require(graph_[r.step].is_step, "the step of a recurrence is not known as one");
     for (const Carry& carry : r.carries) {
       require(valid(carry.init) && defined_[carry.init.value], "a carried tensor starts undefined");
       require(!replaced_[carry.init.value], "a carried tensor starts replaced");

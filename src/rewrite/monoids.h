@@ -12,6 +12,9 @@ inline bool is_sum(const graph::Graph& graph, graph::MonoidId monoid) {
   return is_plain(graph, monoid, graph::Op::add);
 }
 
+/// Every field starts at 0 and adds, element by element.
+bool adds(const graph::Graph& graph, graph::MonoidId monoid);
+
 /// The reduction of a node that is nothing else: one result, which is the state, in no input's
 /// place and rounded by no line. Null where the node is something else.
 const graph::Reduction* plain_reduction(const graph::Graph& graph, const graph::Node& node,

@@ -25,11 +25,14 @@ graph::Graph run_passes(graph::Graph graph, int level,
 // The passes; each file opens with its law.
 graph::Graph differentiate(graph::Graph graph);
 graph::Graph drop_dead_nodes(graph::Graph graph);
+graph::Graph scan_recurrences(graph::Graph graph);
 graph::Graph merge_common_nodes(graph::Graph graph);
 graph::Graph prove_commutative(graph::Graph graph);
 graph::Graph count_points(graph::Graph graph);
 graph::Graph substitute_maps(graph::Graph graph);
+graph::Graph reduce_scans(graph::Graph graph);
 graph::Graph hoist_invariant_factors(graph::Graph graph);
+graph::Graph chunk_scans(graph::Graph graph);
 graph::Graph stabilize_softmax(graph::Graph graph);
 graph::Graph single_pass_moments(graph::Graph graph);
 graph::Graph recentre_means(graph::Graph graph);

@@ -2,17 +2,22 @@
 //
 //   sum[j where a*j + p >= 0] e   =>   sum[j from ceil(-p / a)] e          for a > 0
 //   sum[j where p - a*j >= 0] e   =>   sum[j up to floor(p / a)] e
+//   sum[j] x * where(p - a*j >= 0, e, 0)   =>   sum[j up to floor(p / a)] x * e
 //
 // with p over dims, points, reduce indices before j, and integers read at those (the length of a
 // row, where a segment ends). A condition that the axes prove is dropped, and so is a bound that
 // the extent implies. What is not of this form stays in the filter: data read at j, disjunctions,
-// inequalities (`!=`), products of indices. Source: loop bounds by Fourier-Motzkin
+// inequalities (`!=`), products of indices. A choice in the body that the bounds decide is made. A
+// contraction whose tiles share operands stays one: its rows would have bounds of their own.
+// Source: loop bounds by Fourier-Motzkin
 // elimination, one variable at a time (Ancourt, Irigoin, "Scanning polyhedra with DO loops", 1991).
 #include "base/check.h"
+#include "graph/contraction.h"
 #include "graph/reads.h"
 #include "graph/text.h"
 #include "rewrite/blocks.h"
 #include "rewrite/factors.h"
+#include "rewrite/monoids.h"
 #include "rewrite/passes.h"
 #include <algorithm>
 
@@ -26,16 +31,69 @@ public:
   Tightening(Graph& graph, Comprehension& node)
       : graph_(graph), s_(graph.exprs), node_(node), r_(*node.reduction) {}
 
-  void run() {
+  void filter() {
     ExprId filter = r_.filter;
     r_.filter = {};
+    std::vector<ExprId> left;
     for (ExprId part : conjuncts(s_, filter)) {
       if (prover().holds(part) || bounds(part)) continue;
-      r_.filter = r_.filter ? s_.logical_and(r_.filter, part) : part;
+      left.push_back(part);
     }
+    // A later bound may imply an earlier condition.
+    for (ExprId part : left)
+      if (!prover().holds(part)) r_.filter = r_.filter ? s_.logical_and(r_.filter, part) : part;
+  }
+
+  void body() {
+    for (ExprId part : of_every_body()) bounds(part);
+    for (ExprId& body : r_.body) body = decided(body);
   }
 
 private:
+  /// Under a sum a point at which every body is 0 takes no part. Conditions of indices alone.
+  std::vector<ExprId> of_every_body() {
+    if (!adds(graph_, r_.monoid)) return {};
+    std::vector<ExprId> common;
+    for (size_t f = 0; f < r_.body.size(); ++f) {
+      std::vector<ExprId> parts;
+      for (ExprId condition : factors_of(s_, r_.body[f]).conditions)
+        for (ExprId part : conjuncts(s_, condition))
+          if (of_points(part)) parts.push_back(part);
+      if (f == 0)
+        common = parts;
+      else
+        std::erase_if(common, [&](ExprId part) {
+          return std::find(parts.begin(), parts.end(), part) == parts.end();
+        });
+    }
+    return common;
+  }
+
+  bool of_points(ExprId condition) const {
+    const Expr& e = s_[condition];
+    return !e.has_read && std::all_of(e.free.begin(), e.free.end(), [&](IndexId index) {
+      auto is = [&](const Axis& axis) { return axis.index == index; };
+      return std::any_of(node_.points.begin(), node_.points.end(), is) ||
+             std::any_of(r_.axes.begin(), r_.axes.end(), is);
+    });
+  }
+
+  /// The term with the branches that every point takes, and without conditions that always hold.
+  ExprId decided(ExprId term) {
+    Prover p = prover();
+    auto decide = [&](ExprId condition) {
+      return s_[condition].has_read ? std::nullopt : p.decide(condition);
+    };
+    return graph::rewrite(s_, term, [&](ExprId id) {
+      const Expr e = s_[id]; // a copy: a proof makes terms
+      if (e.op == Op::logical_and && decide(e.operands[0]) == true) return e.operands[1];
+      if (e.op == Op::logical_and && decide(e.operands[1]) == true) return e.operands[0];
+      if (e.op != Op::select) return id;
+      auto truth = decide(e.operands[0]);
+      return truth ? e.operands[*truth ? 1 : 2] : id;
+    });
+  }
+
   /// What holds whatever the filter says, with the bounds so far.
   Prover prover() const {
     Prover p(graph_);
@@ -127,7 +185,7 @@ private:
 } // namespace
 
 Comprehension tightened(Graph& graph, Comprehension node) {
-  if (node.reduction && node.reduction->filter && !node.scan) Tightening(graph, node).run();
+  if (node.reduction && node.reduction->filter && !node.scan) Tightening(graph, node).filter();
   return node;
 }
 
@@ -135,13 +193,26 @@ namespace {
 
 void tighten(Graph& graph, Node& node) {
   auto& c = std::get<Comprehension>(node.definition);
+  if (!c.reduction || c.scan) return;
   Comprehension tight = tightened(graph, c);
-  if (!c.reduction || tight.reduction->filter == c.reduction->filter) return;
+  Tightening(graph, tight).body();
+  const Reduction &before = *c.reduction, &after = *tight.reduction;
+  auto same = [](const Axis& a, const Axis& b) { return a.lo == b.lo && a.hi == b.hi; };
+  bool bounded = !std::equal(after.axes.begin(), after.axes.end(), before.axes.begin(),
+                             before.axes.end(), same);
+  if (!bounded && after.filter == before.filter && after.body == before.body) return;
+  // Tiles that compute the zeros as well reuse what they read; rows under bounds of their own do
+  // not.
+  if (contraction(graph, c) && !contraction(graph, tight)) return;
   // Proofs that needed the filter as it stood keep it.
   if (!unproved_reads(graph, tight).empty()) return;
-  node.derivation.push_back(fmt::format("tighten_bounds: `{}` bounds the indices of `{}`",
-                                        to_text(graph, c, c.reduction->filter),
-                                        graph[c.results[0].tensor].name));
+  const std::string& name = graph[c.results[0].tensor].name;
+  if (before.filter)
+    node.derivation.push_back(fmt::format("tighten_bounds: `{}` bounds the indices of `{}`",
+                                          to_text(graph, c, before.filter), name));
+  else if (bounded)
+    node.derivation.push_back(
+        fmt::format("tighten_bounds: the indices of `{}` end where its body is 0", name));
   c = canonicalize(graph.exprs, std::move(tight));
 }
 

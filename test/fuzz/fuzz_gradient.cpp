@@ -66,6 +66,7 @@ std::string with_loss(const Parts& parts, const Graph& graph) {
     TensorId id;
     for (uint32_t t = 0; t < graph.tensors.size(); ++t)
       if (graph.tensors[t].name == name) id = TensorId(t);
+    if (!id) return ""; // a smaller program that lost what it gives
     std::vector<std::string> binders, places;
     std::string weight = "0.7";
     for (graph::ExprId extent : graph[id].shape) {
@@ -173,6 +174,7 @@ Outcome outcome_of(const Case& program) {
   auto bare = elaborated(parts.body, why);
   if (!bare || parts.outputs.empty()) return {"", true};
   text = with_loss(parts, *bare);
+  if (text.empty()) return {"", true};
   std::vector<std::string> variables;
   std::string all = with_gradients(text, *bare, variables);
   if (all.empty()) return {"", true};

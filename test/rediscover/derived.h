@@ -83,9 +83,10 @@ struct Derived {
   }
 };
 
-/// The laws and the schedules of a program, equal to the naive program at each of `sizes`.
+/// The laws and the schedules of a program, equal to the naive program (gradients are its nodes) at
+/// each of `sizes`.
 inline Derived derive(const std::string& text, const std::vector<std::vector<int64_t>>& sizes) {
-  Graph naive = graph_of(text);
+  Graph naive = rewrite::differentiate(graph_of(text));
   Derived derived{rewrite::test::rewritten(naive), {}, {}};
   INFO(text << "\nbecomes\n" << to_text(derived.graph));
   for (const auto& dims : sizes) {

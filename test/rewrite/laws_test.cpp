@@ -110,6 +110,7 @@ output z : f32[6]
   CHECK_THAT(text_after(g), Catch::Contains("z[i: 6] = x[i + 2] else 0.0"));
 }
 
+// On both sides: what `id` is declared to hold may be untrue, and memory stays safe.
 TEST_CASE("a gathered map keeps its test", "[substitute_maps]") {
   Graph g = all(R"(input e : f32[5, 4]
 input id : i32[3] in 0..<7
@@ -118,7 +119,6 @@ y[t, d] = scaled[id[t], d]
 output y : f32[3, 4]
 )");
   CHECK(g.nodes.size() == 1);
-  // What data are declared to be helps analysis and removes no test.
   CHECK_THAT(text_after(g),
              Catch::Contains("where(0 <= id[t] and id[t] < 5, e[id[t], d] + 1.0, 0.0)"));
 }
@@ -275,7 +275,7 @@ unused[i] = h0[i] * 2
 recur t: T carry h = h0, count = h0 {
   dead[i] = h[i] * 3
   count[i] = count[i] + 1
-  h[i] = h[i] * 0.5 + x[t, i]
+  h[i] = tanh(h[i]) + x[t, i]
 } collect hs = h
 output hs : f32[T, 4]
 )",
@@ -306,6 +306,31 @@ TEST_CASE("counts need no loop", "[count_points]") {
   CHECK(count("sum[j: T] 1.0 * j") == "a loop");
   CHECK(count("max[j: T] 1.0") == "a loop");
   CHECK(count("sum[j: T] inf") == "a loop");
+}
+
+TEST_CASE("what makes every body of a sum 0 becomes a bound", "[tighten_bounds]") {
+  auto reduction = [](const std::string& body) {
+    Graph g = all("dim S in 1..50\ninput x : f32[S, S]\ninput z : f32[S]\ny[i: S] = " + body +
+                      "\noutput y : f32[S]\n",
+                  {7});
+    const Comprehension& c = node_of(g, "y");
+    const Axis& axis = c.reduction->axes[0];
+    std::string text = axis.lo ? to_text(g, c, axis.lo) : "";
+    text += ".." + (axis.hi ? to_text(g, c, axis.hi) : "") + ": ";
+    return text + to_text(g, c, c.reduction->body[0]);
+  };
+  CHECK(reduction("sum[j: S] z[j] * where(j <= i, x[i, j], 0)") == "..i + 1: z[j] * x[i, j]");
+  CHECK(reduction("sum[j: S] -where(i < j, 0, x[i, j])") == "..i + 1: -x[i, j]");
+  CHECK(reduction("sum[j: S] where(j <= i and z[j] > 0, x[i, j], 0)") ==
+        "..i + 1: where(0.0 < z[j], x[i, j], 0.0)");
+  // A choice that a filter has made.
+  CHECK(reduction("max[j: S where j <= i] where(j <= i + 1, x[i, j], z[j])") == "..i + 1: x[i, j]");
+  // A point at which the body is not 0 takes part; so does every point of another monoid.
+  CHECK(reduction("sum[j: S] (z[j] + where(j <= i, x[i, j], 0))") ==
+        "..: z[j] + where(j <= i, x[i, j], 0.0)");
+  CHECK(reduction("sum[j: S] z[j] / where(j <= i, x[i, j], 0)") ==
+        "..: z[j] / where(j <= i, x[i, j], 0.0)");
+  CHECK(reduction("max[j: S] where(j <= i, x[i, j], 0)") == "..: where(j <= i, x[i, j], 0.0)");
 }
 
 TEST_CASE("causal, windowed and strided filters become bounds", "[tighten_bounds]") {

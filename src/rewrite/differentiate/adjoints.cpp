@@ -23,6 +23,33 @@ std::vector<Axis> named_axes(const Graph& graph, TensorId tensor, const std::vec
   return axes;
 }
 
+/// A part that reaches only elements with known places: stored without those places, it costs what
+/// it reaches. So the gradient of weights stacked by layer costs no more than the layers.
+struct Slice {
+  std::unordered_map<IndexId, ExprId> known;
+  ExprId inside; ///< the places are the known ones; empty: no place is
+  ExprId rest;   ///< what else the part requires of the indices
+};
+
+Slice slice_of(ExprStore& s, ExprId condition, size_t rank) {
+  Slice slice;
+  if (!condition) return slice;
+  for (auto [id, truth] : conjuncts(s, condition, true)) {
+    ExprId term = as_term(s, id, truth);
+    const Expr e = s[term];
+    ExprId place, value;
+    for (size_t k = 0; k < 2 && e.op == Op::eq; ++k) {
+      const Expr &a = s[e.operands[k]], &b = s[e.operands[1 - k]];
+      if (a.op == Op::index && a.ref < rank && b.free.empty() && !b.has_read &&
+          !slice.known.contains(IndexId(a.ref)))
+        place = e.operands[k], value = e.operands[1 - k];
+    }
+    (place ? slice.inside : slice.rest) = both(s, place ? slice.inside : slice.rest, term);
+    if (place) slice.known[IndexId(s[place].ref)] = value;
+  }
+  return slice;
+}
+
 /// Everything that must hold, data last.
 ExprId condition_of(ExprStore& s, ExprId where, ExprId data) {
   if (!where || !data) return where ? where : data;
@@ -65,11 +92,13 @@ bool Adjoints::is_view(ExprId term) const {
                       [&](ExprId place) { return s_[place].has_read; });
 }
 
-/// The node that computes one part.
+/// The node that computes one part, at the places that are not known.
 TensorId Adjoints::stored(TensorId tensor, const Part& part, TensorId result,
-                          const std::string& why) {
+                          const std::string& why,
+                          const std::unordered_map<IndexId, ExprId>& known) {
   Comprehension c;
   c.points = named_axes(graph_, tensor, {part});
+  std::erase_if(c.points, [&](const Axis& axis) { return known.contains(axis.index); });
   std::string name = "d" + graph_[tensor].name;
   if (part.sum.empty()) {
     c.results.push_back({result, term_of(tensor, part), {}});
@@ -94,37 +123,24 @@ ExprId Adjoints::term_of(TensorId tensor, const Part& part) {
   }
   std::string why =
       fmt::format("differentiate: a part of the gradient by `{}`", graph_[tensor].name);
-  TensorId id = stored(tensor, part, {}, why);
-  auto axes = axes_of(graph_, tensor);
-  return read_at(graph_, id, indices_of(s_, axes));
-}
-
-/// Whether any point of a sum takes part.
-ExprId Adjoints::any_of(TensorId tensor, const Part& part) {
-  Comprehension c;
-  c.points = named_axes(graph_, tensor, {part});
-  Reduction any;
-  any.monoid = *graph_.builtin("any", Scalar::boolean);
-  any.axes = part.sum;
-  any.filter = condition_of(s_, part.where, part.gate);
-  any.body = {part.branch ? part.branch : s_.boolean(true)};
-  any.field_axes.resize(1);
-  c.reduction = std::move(any);
-  c.results.push_back({{}, s_.state(Op::acc, 0, Scalar::boolean), {}});
-  const std::string& name = graph_[tensor].name;
-  TensorId id = maker_.add(nodes_, std::move(c), name + "_reached",
-                           fmt::format("differentiate: where anything reads `{}`", name));
-  return read_at(graph_, id, indices_of(s_, axes_of(graph_, tensor)));
+  std::vector<Axis> axes = axes_of(graph_, tensor);
+  Slice slice = slice_of(s_, part.where, axes.size());
+  auto within = [&](ExprId term) { return substitute(s_, term, slice.known); };
+  Part inside = part;
+  inside.where = within(slice.rest), inside.gate = within(part.gate);
+  inside.branch = within(part.branch), inside.value = within(part.value);
+  TensorId id = stored(tensor, inside, {}, why, slice.known);
+  std::erase_if(axes, [&](const Axis& axis) { return slice.known.contains(axis.index); });
+  return where(s_, slice.inside, read_at(graph_, id, indices_of(s_, axes)), s_.real(0));
 }
 
 ExprId Adjoints::reached(TensorId tensor) {
   auto at = entries_.find(tensor);
   if (at == entries_.end()) return {};
   ExprId anywhere;
-  for (const Part& part : std::vector(at->second.parts)) {
-    ExprId condition = condition_of(s_, part.where, both(s_, part.gate, part.branch));
-    if (!condition) return {};
-    if (!part.sum.empty()) condition = any_of(tensor, part);
+  for (const Part& part : at->second.parts) {
+    ExprId condition = condition_of(s_, part.where, part.branch);
+    if (!condition || !part.sum.empty()) return {};
     anywhere = anywhere ? s_.binary(Op::logical_or, anywhere, condition) : condition;
   }
   // Conditions of conditions would grow with the length of a chain.

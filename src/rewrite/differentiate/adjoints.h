@@ -26,7 +26,7 @@ public:
   std::optional<Adjoint> finish(graph::TensorId tensor, graph::TensorId result = {});
   /// The same in `result`, zeros where nothing was added.
   void finish_in(graph::TensorId tensor, graph::TensorId result);
-  /// Where something was added at all, over the tensor's places; empty: everywhere.
+  /// Outside it choices and filters leave nothing of the tensor; over its places. Empty: not known.
   graph::ExprId reached(graph::TensorId tensor);
   /// The tensors to which something was added, ascending.
   std::vector<graph::TensorId> received() const;
@@ -37,10 +37,10 @@ private:
     std::vector<std::string> readers;
     std::optional<Adjoint> whole; ///< finished, or set
   };
-  graph::ExprId any_of(graph::TensorId tensor, const Part& part);
   graph::ExprId term_of(graph::TensorId tensor, const Part& part);
   graph::TensorId stored(graph::TensorId tensor, const Part& part, graph::TensorId result,
-                         const std::string& why);
+                         const std::string& why,
+                         const std::unordered_map<graph::IndexId, graph::ExprId>& known = {});
   graph::TensorId stored(graph::TensorId tensor, const Entry& entry, graph::ExprId value,
                          graph::TensorId result);
   graph::ExprId common_condition(graph::TensorId tensor, const Entry& entry) const;

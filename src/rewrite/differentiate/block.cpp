@@ -1,6 +1,7 @@
 #include "rewrite/differentiate/block.h"
 #include "base/check.h"
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tang::rewrite {
 using namespace graph;
@@ -55,9 +56,9 @@ std::optional<Block::Root> Block::root_of(const Comprehension& c, const Result& 
   return Root{result.value, substitute(s_, condition, at), substitute(s_, adjoint->value, at)};
 }
 
-void Block::propagate(const Space& space, const std::vector<Root>& roots, TensorId reader,
-                      IndexId fresh, const TensorSet& constants) {
-  Paths paths(s_);
+/// What each active tensor that the roots read receives.
+std::vector<Leaf> Block::leaves_of(const std::vector<Root>& roots, Paths& paths, IndexId fresh,
+                                   const TensorSet& constants) {
   auto wanted = [&](ExprId id) {
     if (s_[id].op != Op::read) return false;
     TensorId tensor(s_[id].ref);
@@ -66,10 +67,71 @@ void Block::propagate(const Space& space, const std::vector<Root>& roots, Tensor
   Sweep sweep(graph_, paths, wanted, fresh);
   for (const Root& root : roots)
     sweep.seed(root.term, root.where ? paths.enter({}, root.where, true) : PathId(), root.adjoint);
+  return sweep.run();
+}
+
+void Block::propagate(const Space& space, const std::vector<Root>& roots, TensorId reader,
+                      IndexId fresh, const TensorSet& constants) {
+  Paths paths(s_);
   PartMaker maker(graph_, paths, space);
-  for (const Leaf& leaf : sweep.run())
+  for (const Leaf& leaf : leaves_of(roots, paths, fresh, constants))
     if (auto part = maker.part(leaf))
       adjoints_.add(TensorId(s_[leaf.term].ref), std::move(*part), graph_[reader].name);
+}
+
+/// The same for a map. What several of its reads receive alike, and one of them as a sum, is stored
+/// once: `y = x + b` gives x and b the same, b summed over what it lacks.
+void Block::propagate_map(const std::vector<Axis>& points, const std::vector<Root>& roots,
+                          TensorId reader, IndexId fresh) {
+  Paths paths(s_);
+  PartMaker maker(graph_, paths, {points, {}, {}});
+  std::vector<Leaf> leaves = leaves_of(roots, paths, fresh, {});
+  std::vector<std::optional<Part>> parts;
+  std::map<std::pair<ExprId, PathId>, std::vector<size_t>> alike;
+  for (const Leaf& leaf : leaves) {
+    alike[{leaf.adjoint, leaf.path}].push_back(parts.size());
+    parts.push_back(maker.part(leaf));
+  }
+  for (const auto& [what, members] : alike) {
+    auto [adjoint, path] = what;
+    bool summed = std::any_of(members.begin(), members.end(),
+                              [&](size_t n) { return parts[n] && !parts[n]->sum.empty(); });
+    if (members.size() < 2 || !summed) continue;
+    auto stored = stored_adjoint(points, adjoint, paths, path, reader);
+    if (!stored) continue;
+    for (size_t n : members) parts[n] = maker.part({leaves[n].term, stored->adjoint, stored->path});
+  }
+  for (size_t n = 0; n < leaves.size(); ++n)
+    if (parts[n])
+      adjoints_.add(TensorId(s_[leaves[n].term].ref), std::move(*parts[n]), graph_[reader].name);
+}
+
+/// A node that holds an adjoint at every point, 0 where its path does not lead; conditions of
+/// indices stay on the path. Empty where nothing is saved.
+std::optional<Leaf> Block::stored_adjoint(const std::vector<Axis>& points, ExprId adjoint,
+                                          Paths& paths, PathId path, TensorId reader) {
+  bool cheap = s_[adjoint].operands.empty() || s_[adjoint].op == Op::read;
+  ExprId indices, data;
+  std::vector<PathId> steps;
+  for (PathId at = path; at; at = paths[at].before) steps.push_back(at);
+  PathId kept;
+  for (size_t n = steps.size(); n-- > 0;) {
+    const PathStep step = paths[steps[n]];
+    if (step.fold) return std::nullopt;
+    ExprId condition = as_term(s_, step.condition, step.taken);
+    ExprId& side = s_[condition].has_read ? data : indices;
+    side = both(s_, side, condition);
+    if (!s_[condition].has_read) kept = paths.enter(kept, step.condition, step.taken);
+  }
+  if (cheap && !data) return std::nullopt;
+  Comprehension c;
+  c.points = points;
+  ExprId value = where(s_, data, adjoint, s_.real(0));
+  c.results.push_back({{}, where(s_, indices, value, s_.real(0)), {}});
+  const std::string& name = graph_[reader].name;
+  TensorId id = maker_.add(made_, std::move(c), "d" + name + "_terms",
+                           fmt::format("differentiate: what the terms of `{}` receive", name));
+  return Leaf{{}, read_at(graph_, id, indices_of(s_, points)), kept};
 }
 
 void Block::visit(Comprehension& c) {
@@ -89,11 +151,11 @@ void Block::visit_map(const Comprehension& c) {
       shared.push_back(*root);
       continue;
     }
-    Space space{c.points, {}, {}};
-    space.axes.insert(space.axes.end(), result.extra.begin(), result.extra.end());
-    propagate(space, {*root}, result.tensor, fresh);
+    std::vector<Axis> points = c.points;
+    points.insert(points.end(), result.extra.begin(), result.extra.end());
+    propagate_map(points, {*root}, result.tensor, fresh);
   }
-  if (!shared.empty()) propagate({c.points, {}, {}}, shared, c.results[0].tensor, fresh);
+  if (!shared.empty()) propagate_map(c.points, shared, c.results[0].tensor, fresh);
 }
 
 /// A result that is one state field as it stands.
@@ -145,10 +207,10 @@ void Block::split_epilogues(Comprehension& c) {
       places.insert(places.end(), e.operands.begin(), e.operands.end());
       return read_at(graph_, state_tensor(c, e.ref), places);
     });
-    Space space{c.points, {}, {}};
+    std::vector<Axis> points = c.points;
     const Result& result = c.results[r];
-    space.axes.insert(space.axes.end(), result.extra.begin(), result.extra.end());
-    propagate(space, {*root}, result.tensor, fresh_index(s_, c));
+    points.insert(points.end(), result.extra.begin(), result.extra.end());
+    propagate_map(points, {*root}, result.tensor, fresh_index(s_, c));
   }
 }
 

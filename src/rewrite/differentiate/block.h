@@ -43,6 +43,12 @@ private:
   std::optional<Root> root_of(const graph::Comprehension& c, const graph::Result& result);
   void propagate(const Space& space, const std::vector<Root>& roots, graph::TensorId reader,
                  graph::IndexId fresh, const TensorSet& constants = {});
+  std::vector<Leaf> leaves_of(const std::vector<Root>& roots, Paths& paths, graph::IndexId fresh,
+                              const TensorSet& constants);
+  void propagate_map(const std::vector<graph::Axis>& points, const std::vector<Root>& roots,
+                     graph::TensorId reader, graph::IndexId fresh);
+  std::optional<Leaf> stored_adjoint(const std::vector<graph::Axis>& points, graph::ExprId adjoint,
+                                     Paths& paths, PathId path, graph::TensorId reader);
   void visit_map(const graph::Comprehension& c);
   bool is_plain(const graph::Result& result) const;
   void split_epilogues(graph::Comprehension& c);

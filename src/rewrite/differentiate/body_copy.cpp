@@ -36,6 +36,7 @@ Comprehension BodyCopy::copy(Comprehension c) {
 
 Recur BodyCopy::copy(Recur r) {
   r.step = renamed(r.step);
+  graph_[r.step].is_step = true;
   for (Carry& carry : r.carries) {
     carry.init = name(carry.init);
     carry.current = renamed(carry.current);

@@ -57,6 +57,7 @@ Recur Block::reversed_steps(const Axis& time, ExprId& now) {
   Recur back;
   back.time = Axis{IndexId(0), time.extent, time.name, {}, {}};
   back.step = maker_.tensor(time.name, {}, Scalar::integer, false);
+  graph_[back.step].is_step = true;
   int64_t hi = Prover(graph_).range(time.extent).hi;
   if (hi != std::numeric_limits<int64_t>::max())
     graph_[back.step].range = IntRange{0, std::max<int64_t>(0, hi - 1)};

@@ -15,6 +15,7 @@ namespace {
 /// `left == right`; only `left` mentions open indices.
 struct Equation {
   ExprId left, right;
+  ExprId place, at; ///< as it was, while it stands for one place alone
   bool done = false;
 };
 
@@ -38,7 +39,8 @@ public:
     }
     for (size_t k = 0; k < shape.size(); ++k) {
       at_.push_back({fresh(), shape[k], "", {}, {}});
-      equations_.push_back({places[k], s_.index(at_[k].index)});
+      ExprId at = s_.index(at_[k].index);
+      equations_.push_back({places[k], at, places[k], at});
     }
   }
 
@@ -50,7 +52,8 @@ public:
     }
     choose();
     for (const Equation& e : equations_)
-      if (!e.done) require(s_.binary(Op::eq, e.left, e.right));
+      if (!e.done)
+        require(e.place ? s_.binary(Op::eq, e.place, e.at) : s_.binary(Op::eq, e.left, e.right));
     return finish();
   }
 
@@ -217,6 +220,7 @@ private:
         require(s_.binary(Op::lt, remainder, s_.integer(mod->divisor)));
         ExprId product = s_.binary(Op::mul, s_.integer(mod->divisor), high.right);
         low.done = true;
+        high.place = {};
         high.left = mod->term, high.right = canonical(s_, s_.binary(Op::add, product, remainder));
         return true;
       }
@@ -244,7 +248,7 @@ private:
       if (!d || !is_affine(d->term)) continue;
       ExprId r = s_.index(new_axis(s_.integer(d->divisor), "r").index);
       ExprId product = s_.binary(Op::mul, s_.integer(d->divisor), e.right);
-      e.left = d->term, e.right = product;
+      e.left = d->term, e.right = product, e.place = {};
       e.left = canonical(s_, s_.binary(Op::sub, e.left, r));
       return true;
     }

@@ -125,3 +125,24 @@ TEST_CASE("views rename, shift, divide and gate", "[differentiate]") {
   check(loss("y[i: 4, j: 6] = where(i <= j, z[i, j], x[i] * x[j])", "i, j", "x"));
   check(loss("y[i: 12] = where(i > 2, x[i - 3], x[2 - i])", "i", "x"));
 }
+
+TEST_CASE("a place that gives no index becomes a condition as it is written", "[differentiate]") {
+  struct Case {
+    const char *y, *condition;
+  };
+  for (const Case& c :
+       {Case{"y[t] = x[id[t], t]", "where(id[t] == i0,"},
+        Case{"y[t] = x[id[t] - 1, 2] else 0", "id[t] - 1 == i0"},
+        Case{"y[t] = x[2, t]", "where(2 == i0,"}, Case{"y[t: 5] = x[t, t]", "where(t == i1,"}}) {
+    Function f{c.y,
+               fmt::format("input x : f64[5, 6]\ninput id : i32[6] in 0..<5\n{}\n"
+                           "loss = sum[t] (1 + t) * y[t] * y[t]\n",
+                           c.y),
+               {"x"},
+               {}};
+    check(f);
+    std::string text = to_text(differentiated(graph_of_body(with_gradients(f))));
+    INFO(text);
+    CHECK(text.find(c.condition) != std::string::npos);
+  }
+}

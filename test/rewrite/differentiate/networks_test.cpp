@@ -399,3 +399,29 @@ TEST_CASE("a stabilising maximum gets no gradient, and its proof is printed",
     CHECK(text_of(f).find("argmax") != std::string::npos);
   }
 }
+
+TEST_CASE("gradients of stacked weights are stored layer by layer", "[differentiate]") {
+  auto elements = [](int layers) {
+    Function f{fmt::format("{} layers", layers),
+               fmt::format("input x : f64[2, 3]\ninput w : f64[{0}, 3, 3]\ninput b : f64[3, {0}]\n"
+                           "h[i, j] = x[i, j]\n"
+                           "repeat l in 0..<{0} carry h {{\n"
+                           "  h[i, j] = h[i, j] + tanh((sum[k] h[i, k] * w[l, k, j]) + b[j, l])\n"
+                           "}}\n",
+                           layers) +
+                   weighted("h", "i, j"),
+               {"x", "w", "b"},
+               {}};
+    if (layers < 5) check(f);
+    Graph graph = differentiated(graph_of_body(with_gradients(f)));
+    int64_t sum = 0;
+    for (const Tensor& tensor : graph.tensors) {
+      int64_t size = 1;
+      for (ExprId extent : tensor.shape) size *= *graph.exprs.as_integer(extent);
+      sum += size;
+    }
+    return sum;
+  };
+  elements(3);
+  CHECK(elements(24) < 2.5 * elements(12));
+}

@@ -74,6 +74,24 @@ def cross_entropy(dims, source):
             {"nll": Output("f32", nll), "loss": Output("f32", np.array(mean))})
 
 
+def train_step(dims, source):
+    n, d, h, c = dims["N"], dims["D"], dims["H"], dims["C"]
+    x, w1, b1, w2 = source.uniform((n, d)), source.uniform((d, h)), source.uniform((h,)), source.uniform((h, c))
+    target = source.integers(0, c - 1, (n,))
+    rate = 0.25
+    a = x @ w1 + b1
+    hidden = relu(a)
+    p = hidden @ w2
+    p = p - logsumexp(p)[:, None]
+    one = np.arange(c) == target[:, None]
+    dlogit = np.exp(p) - one
+    da = np.where(a > 0, dlogit @ w2.T, 0)
+    return ({"x": Input("f32", x), "target": Input("i32", target), "w1": Input("f32", w1), "b1": Input("f32", b1),
+             "w2": Input("f32", w2), "rate": Input("f32", np.array(rate))},
+            {"loss": Output("f32", np.array(-p[one].sum())), "w1n": Output("f32", w1 - rate * (x.T @ da)),
+             "b1n": Output("f32", b1 - rate * da.sum(axis=0)), "w2n": Output("f32", w2 - rate * (hidden.T @ dlogit))})
+
+
 def swiglu_mlp(dims, source):
     t, c, f = dims["T"], dims["C"], dims["F"]
     x, wg, wu, wd = source.coarse((t, c)), source.coarse((c, f)), source.coarse((c, f)), source.coarse((f, c))
@@ -104,5 +122,5 @@ def int8_matmul(dims, source):
 
 
 TABLE = {"linear_relu": linear_relu, "matmul": matmul, "elementwise_chain": elementwise_chain, "softmax": softmax,
-         "layer_norm": layer_norm, "rms_norm": rms_norm, "cross_entropy": cross_entropy, "swiglu_mlp": swiglu_mlp,
+         "layer_norm": layer_norm, "rms_norm": rms_norm, "cross_entropy": cross_entropy, "train_step": train_step, "swiglu_mlp": swiglu_mlp,
          "embedding": embedding, "int8_matmul": int8_matmul}

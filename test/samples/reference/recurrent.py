@@ -90,5 +90,50 @@ def linear_recurrence(dims, source):
     return as_f32({"P": matrix, "u": u}), {"h": Output("f32", h), "A": Output("f32", products)}
 
 
+def ssd(dims, source):
+    b, t, h, p, n = dims["B"], dims["T"], dims["H"], 64, 64
+    x, dt = source.uniform((b, t, h, p)), source.uniform((b, t, h), -3, 1)
+    bm, cm = source.uniform((b, t, n)), source.uniform((b, t, n))
+    alog, skip, dbias = source.uniform((h,), 0, 1.5), source.uniform((h,)), source.uniform((h,))
+    delta = softplus(dt + dbias)
+    state, y = np.zeros((b, h, p, n)), np.zeros((b, t, h, p))
+    for step in range(t):
+        decay = np.exp(-delta[:, step] * np.exp(alog))
+        added = (delta[:, step, :, None] * x[:, step])[..., None] * bm[:, step, None, None, :]
+        state = decay[:, :, None, None] * state + added
+        y[:, step] = np.einsum("bhpn,bn->bhp", state, cm[:, step]) + skip[:, None] * x[:, step]
+    values = {"x": x, "dt": dt, "bm": bm, "cm": cm, "alog": alog, "skip": skip, "dbias": dbias}
+    return as_f32(values), {"y": Output("f32", y)}
+
+
+def gated_delta(dims, source):
+    b, t, h, n = dims["B"], dims["T"], dims["H"], 64
+    q, k, v = (source.uniform((b, t, h, n)) for _ in range(3))
+    g, w, state = source.uniform((b, t, h), -3, 1), source.uniform((b, t, h), -2, 2), source.uniform((b, h, n, n))
+    values = {"q": q, "k": k, "v": v, "g": g, "w": w, "s0": state}
+    key = k / np.sqrt((k * k).sum(axis=-1, keepdims=True) + 1e-6)
+    kept, corrected, o = np.exp(-softplus(g)), sigmoid(w), np.zeros((b, t, h, n))
+    for step in range(t):
+        state = kept[:, step, :, None, None] * state
+        error = v[:, step] - np.einsum("bhvk,bhk->bhv", state, key[:, step])
+        state = state + corrected[:, step, :, None, None] * error[..., None] * key[:, step, :, None, :]
+        o[:, step] = np.einsum("bhvk,bhk->bhv", state, q[:, step])
+    return as_f32(values), {"o": Output("f32", o), "last": Output("f32", state)}
+
+
+def gated_delta_scan(dims, source):
+    b, t, h, nk, nv = dims["B"], dims["T"], dims["H"], 4, 3
+    q, k, v = source.uniform((b, t, h, nk)), source.uniform((b, t, h, nk)), source.uniform((b, t, h, nv))
+    a, c = source.uniform((b, t, h), 0.5, 1), source.uniform((b, t, h), 0, 1)
+    state, o = np.zeros((b, h, nv, nk)), np.zeros((b, t, h, nv))
+    for step in range(t):
+        outer = np.einsum("bhi,bhj->bhij", k[:, step], k[:, step])
+        kept = a[:, step, :, None, None] * (np.eye(nk) - c[:, step, :, None, None] * outer)
+        state = state @ kept + (c[:, step, :, None] * v[:, step])[..., None] * k[:, step, :, None, :]
+        o[:, step] = np.einsum("bhvk,bhk->bhv", state, q[:, step])
+    return as_f32({"q": q, "k": k, "v": v, "a": a, "c": c}), {"o": Output("f32", o)}
+
+
 TABLE = {"lstm_cell": lstm_cell, "lstm_sequence": lstm_sequence, "gru_sequence": gru_sequence,
-         "prefix_sum": prefix_sum, "selective_scan": selective_scan, "linear_recurrence": linear_recurrence}
+         "prefix_sum": prefix_sum, "selective_scan": selective_scan, "linear_recurrence": linear_recurrence,
+         "ssd": ssd, "gated_delta": gated_delta, "gated_delta_scan": gated_delta_scan}
