@@ -311,7 +311,7 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
   ValueId inside;
   bool is_tested = e.guarded || loosened_.contains(id);
   std::optional<graph::Prover> known;
-  if (is_tested) known = whatever_data_hold();
+  if (is_tested) known.emplace(whatever_data_hold());
   for (size_t i = dropped; i < t.shape.size(); ++i) {
     ExprId place = e.operands[i];
     ValueId value = here_.done.at(place);

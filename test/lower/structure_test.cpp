@@ -178,7 +178,7 @@ TEST_CASE("what conditions exclude, and what one of several allows, is proved", 
       // What data are declared to be removes no test.
       "y = max[j: 4 where not (j >= d)] (z[0, j - 2] else -3)\n",
       // A quotient of a quotient is one quotient.
-      "y = max[j: F] (v[j / 3, j / 3 / 2] else 3)\n",
+      "y = max[j: F] (v[floordiv(j, 3), floordiv(floordiv(j, 3), 2)] else 3)\n",
       // No point is left, which two conditions say together.
       "y = min[j: N where j == 1] x[4 + j]\n",
       "y = min[j: S where x[4 - j] else 1 != 0 and S == j] x[0]\n",
