@@ -296,6 +296,35 @@ void Facts::grid(std::span<const ExprId> launched) {
     for (size_t i = 0; i < threads.size(); ++i) mode(kernel_.threads[i].coordinate, threads[i]);
 }
 
+void Facts::assume(ExprId condition) {
+  prover_.assume(condition);
+  // What is said of a quotient says the same of what is divided: floordiv(x, c) < b is x < c*b.
+  auto& e = exprs();
+  auto dividend = [&](ExprId id) {
+    const graph::Expr& q = e[id];
+    bool divides = q.op == Op::floordiv && e.as_integer(q.operands[1]).value_or(0) > 0;
+    return divides ? std::optional(std::pair(q.operands[0], q.operands[1])) : std::nullopt;
+  };
+  std::vector<ExprId> open{condition};
+  while (!open.empty()) {
+    const graph::Expr part = e[open.back()]; // a copy: terms are made below
+    open.pop_back();
+    if (part.op == Op::logical_and) {
+      open.insert(open.end(), part.operands.begin(), part.operands.end());
+    } else if (part.op == Op::lt || part.op == Op::le) {
+      ExprId a = part.operands[0], b = part.operands[1], one = e.integer(1);
+      if (auto x = dividend(a)) {
+        ExprId end = part.op == Op::lt ? b : e.binary(Op::add, b, one);
+        prover_.assume(e.binary(Op::lt, x->first, e.binary(Op::mul, x->second, end)));
+      }
+      if (auto x = dividend(b)) {
+        ExprId least = part.op == Op::le ? a : e.binary(Op::add, a, one);
+        prover_.assume(e.binary(Op::le, e.binary(Op::mul, x->second, least), x->first));
+      }
+    }
+  }
+}
+
 Facts::Mark Facts::mark() const {
   return {prover_.mark(), trail_.size(), splits_.size(), axes_.size()};
 }

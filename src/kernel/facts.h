@@ -53,7 +53,7 @@ public:
   const std::string& disagreement() const { return disagreement_; }
 
   /// Takes a condition as true until `rewind`.
-  void assume(graph::ExprId condition) { prover_.assume(condition); }
+  void assume(graph::ExprId condition);
   /// What is known now, to come back to.
   struct Mark {
     size_t facts, terms, splits, axes;

@@ -104,10 +104,10 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path, bool states) {
       // What held only inside the loop does not prove the read out here.
       const graph::Tensor& t = builder_.graph()[graph::TensorId(e.ref)];
       bool inside = true;
+      graph::Prover known = whatever_data_hold();
       for (size_t i = 0; i < t.shape.size() && inside; ++i) {
         auto place = graph::polynomial_of(store, e.operands[i]);
-        inside = place && here_.prover->nonnegative(*place) &&
-                 here_.prover->less(e.operands[i], t.shape[i]);
+        inside = place && known.nonnegative(*place) && known.less(e.operands[i], t.shape[i]);
       }
       if (!inside) continue;
     }
@@ -309,21 +309,23 @@ ValueId Terms::emit_read(const Expr& e, ExprId id, ValueId predicate) {
   auto [param, dropped] = memory_of(e);
   kernel::Ref ref{param, {}};
   ValueId inside;
+  bool is_tested = e.guarded || loosened_.contains(id);
+  std::optional<graph::Prover> known;
+  if (is_tested) known.emplace(whatever_data_hold());
   for (size_t i = dropped; i < t.shape.size(); ++i) {
     ExprId place = e.operands[i];
     ValueId value = here_.done.at(place);
     bool gathered = store[place].has_read && v[value].type != Type::index;
     if (gathered) value = builder_.let("place", value);
-    if (e.guarded || loosened_.contains(id)) {
+    if (is_tested) {
       // Data is compared before it is narrowed to an address.
       Type type = gathered ? Type::i64 : Type::index;
       ValueId p = v.convert(type, value),
               extent = v.convert(type, builder_.kernel()[param].shape[i - dropped]);
       auto polynomial = graph::polynomial_of(store, place);
-      if (gathered || !polynomial || !here_.prover->nonnegative(*polynomial))
+      if (gathered || !polynomial || !known->nonnegative(*polynomial))
         inside = v.both(inside, v.binary(Op::le, v.integer(0, type), p));
-      if (gathered || !here_.prover->less(place, t.shape[i]))
-        inside = v.both(inside, v.less(p, extent));
+      if (gathered || !known->less(place, t.shape[i])) inside = v.both(inside, v.less(p, extent));
     }
     ref.coordinates.push_back(v.convert(Type::index, value));
   }

@@ -23,6 +23,12 @@ public:
   Builder& builder() { return builder_; }
   kernel::ValueStore& values() { return builder_.values(); }
   graph::Prover& prover() { return *here_.prover; }
+  /// The same facts, but for what data are declared to be: no test may go because of that.
+  graph::Prover whatever_data_hold() const {
+    graph::Prover known = *here_.prover;
+    known.distrust_data();
+    return known;
+  }
   Type real() const { return real_; }
 
   /// The value of a bound index.

@@ -172,8 +172,13 @@ TEST_CASE("loops that end at the least of several bounds: every access is proved
 
 TEST_CASE("what conditions exclude, and what one of several allows, is proved", "[point][row]") {
   const std::string head = "dim N in 0..1, S in 2..8 step 2, F\ninput x : f32[5]\n"
-                           "input k : i32\ninput z : f32[4, S]\ninput w : f32[F]\n";
+                           "input k : i32\ninput z : f32[4, S]\ninput w : f32[F]\n"
+                           "input d : u4 in 0..3\ninput v : f32[4, 4]\n";
   const char* bodies[] = {
+      // What data are declared to be removes no test.
+      "y = max[j: 4 where not (j >= d)] (z[0, j - 2] else -3)\n",
+      // A quotient of a quotient is one quotient.
+      "y = max[j: F] (v[floordiv(j, 3), floordiv(floordiv(j, 3), 2)] else 3)\n",
       // No point is left, which two conditions say together.
       "y = min[j: N where j == 1] x[4 + j]\n",
       "y = min[j: S where x[4 - j] else 1 != 0 and S == j] x[0]\n",
