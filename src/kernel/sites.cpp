@@ -115,11 +115,11 @@ private:
     auto p = facts_.polynomial(e.operands[0]);
     if (!p) return false;
     std::vector<Digit> digits;
-    for (const auto& [monomial, coefficient] : p->terms()) {
+    for (const graph::Polynomial::Term& term : p->terms()) {
       size_t before = digits.size();
-      if (monomial.size() == 1 && coefficient > 0)
+      if (term.first.size() == 1 && term.second > 0)
         each_digit([&](const Digit& d) {
-          if (d.index == monomial[0]) digits.push_back(d);
+          if (d.index == term.first[0]) digits.push_back(d);
         });
       if (digits.size() == before) return false;
     }
