@@ -68,14 +68,6 @@ bool has_budget(const graph::Tensor& t) {
   return t.budget_rel || t.budget_abs;
 }
 
-/// The output, or the tensor of its equation, which has the lines that stand on it.
-const graph::Tensor& stated(const graph::Graph& graph, TensorId output) {
-  if (!has_budget(graph[output]))
-    for (const graph::Tensor& tensor : graph.tensors)
-      if (tensor.name == graph[output].name && has_budget(tensor)) return tensor;
-  return graph[output];
-}
-
 void check(const graph::Tensor& tensor, const report::PredictedError& error,
            const std::string& sizes, Sink& sink) {
   auto exceeds = [](double value, std::optional<double> limit) { return limit && value > *limit; };
@@ -108,17 +100,17 @@ std::string sizes_text(const graph::Graph& graph, const Dims& dims) {
 void set_budgets(Input& input, const ErrorBudget& budget) {
   for (graph::Graph* graph : {&input.written, &input.graph})
     for (TensorId id : graph->outputs) {
-      if (graph::scalar_of((*graph)[id].type) != graph::Scalar::real) continue;
-      if (has_budget(stated(*graph, id))) continue;
-      (*graph)[id].budget_rel = budget.relative;
-      (*graph)[id].budget_abs = budget.absolute;
+      graph::Tensor& tensor = (*graph)[report::stated(*graph, id)];
+      if (graph::scalar_of(tensor.type) != graph::Scalar::real || has_budget(tensor)) continue;
+      tensor.budget_rel = budget.relative;
+      tensor.budget_abs = budget.absolute;
     }
 }
 
 std::vector<report::PredictedError> predicted_errors(const Input& input, Sink& sink) {
   const graph::Graph& graph = input.graph;
   if (std::none_of(graph.outputs.begin(), graph.outputs.end(),
-                   [&](TensorId id) { return has_budget(stated(graph, id)); }))
+                   [&](TensorId id) { return has_budget(graph[report::stated(graph, id)]); }))
     return {};
   auto dims = sizes_for_variant({&graph, 1}, 0);
   auto steps = dims ? steps_of(graph, *dims) : std::nullopt;
@@ -146,7 +138,7 @@ std::vector<report::PredictedError> predicted_errors(const Input& input, Sink& s
   std::vector<report::PredictedError> errors;
   for (TensorId id : graph.outputs) {
     errors.push_back(error_of(exact->at(id), rounded->at(id)));
-    check(stated(graph, id), errors.back(), sizes_text(graph, *dims), sink);
+    check(graph[report::stated(graph, id)], errors.back(), sizes_text(graph, *dims), sink);
   }
   return errors;
 }

@@ -28,4 +28,10 @@ double typical(const Graph& graph, ExprId extent) {
   return p ? typical(graph, *p) : std::numeric_limits<double>::infinity();
 }
 
+double typical(const Graph& graph, std::span<const Axis> axes) {
+  double product = 1;
+  for (const Axis& axis : axes) product *= typical(graph, axis.extent);
+  return product;
+}
+
 } // namespace tang::graph

@@ -11,5 +11,7 @@ namespace tang::graph {
 double typical(const Graph& graph, const Polynomial& p);
 /// Of an extent; infinite where it is no polynomial.
 double typical(const Graph& graph, ExprId extent);
+/// Of the number of points over axes.
+double typical(const Graph& graph, std::span<const Axis> axes);
 
 } // namespace tang::graph

@@ -90,6 +90,27 @@ IntRange range_of_value(const Value& v, const std::vector<IntRange>& ranges,
 
 } // namespace
 
+Type register_type(ElemType type) {
+  switch (type) {
+  case ElemType::f64: return Type::f64;
+  case ElemType::f32:
+  case ElemType::f16:
+  case ElemType::bf16:
+  case ElemType::f8e4m3:
+  case ElemType::f8e5m2: return Type::f32;
+  case ElemType::i64:
+  case ElemType::u32: return Type::i64;
+  case ElemType::i32:
+  case ElemType::i16:
+  case ElemType::i8:
+  case ElemType::i4:
+  case ElemType::u8:
+  case ElemType::u4: return Type::i32;
+  case ElemType::boolean: return Type::boolean;
+  }
+  return Type::f32;
+}
+
 std::string_view name(Type type) {
   switch (type) {
   case Type::boolean: return "bool";

@@ -21,6 +21,9 @@ inline bool is_integer(Type t) {
   return t == Type::i32 || t == Type::i64 || t == Type::index;
 }
 
+/// The format in which registers hold what memory holds in a storage format.
+Type register_type(ElemType type);
+
 struct Value;
 struct Var;
 struct Tensor;

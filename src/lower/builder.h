@@ -7,6 +7,7 @@
 namespace tang::lower {
 
 using graph::ExprId;
+using kernel::register_type;
 using kernel::Type;
 using kernel::ValueId;
 using kernel::VarId;
@@ -126,8 +127,6 @@ private:
   std::unordered_map<graph::TensorId, int64_t> steps_;
 };
 
-/// What a register of this format computes in; integers wider than 32 bits in 64.
-Type register_type(graph::ElemType type);
 graph::ElemType element_type(Type type);
 
 } // namespace tang::lower

@@ -14,7 +14,7 @@ enum class Emitter : uint8_t {
 std::string_view name(Emitter emitter);
 
 struct Fields {
-#define TANG_FIELD(type, name, initial, least, greatest, text) type name = initial;
+#define TANG_FIELD(type, name, initial, least, greatest, readers, text) type name = initial;
 #include "plan/fields.def"
 #undef TANG_FIELD
   friend bool operator==(const Fields&, const Fields&) = default;

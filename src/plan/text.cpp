@@ -87,7 +87,7 @@ std::string to_text(const Fields& fields) {
   auto field = [&](std::string_view name, const auto& value, const auto& usual) {
     if (value != usual) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value);
   };
-#define TANG_FIELD(type, name, initial_value, least, greatest, words)                              \
+#define TANG_FIELD(type, name, initial_value, least, greatest, readers, text)                      \
   field(#name, fields.name, initial.name);
 #include "plan/fields.def"
 #undef TANG_FIELD

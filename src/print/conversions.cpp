@@ -115,7 +115,7 @@ Piece Expressions::storable(ValueId id, ElemType storage) {
 }
 
 Piece Expressions::storable(Piece value, Type from, graph::IntRange range, ElemType storage) {
-  Type to = natural_type(storage);
+  Type to = kernel::register_type(storage);
   if (to == Type::boolean) return converted(value, from, to);
   if (kernel::is_real(to)) {
     if (from != Type::f64 || !short_float(storage)) return converted(value, from, to);

@@ -57,7 +57,7 @@ struct OpOverride {
 /// How elements of one storage format are kept and moved. `$p` pointer, `$i` offset, `$v` value.
 struct Storage {
   Word type; ///< of one element in memory; packed formats: of one byte
-  Word load; ///< a value of the natural type (printer.cpp, natural_type)
+  Word load; ///< a value of the natural type (printer.cpp, register_type)
   Precedence load_precedence;
   Word store;   ///< a statement without `;` from a value of the natural type
   Word round;   ///< a value of the natural type rounded to the format and back

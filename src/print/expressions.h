@@ -15,10 +15,6 @@ struct Piece {
 /// The piece in brackets where it binds looser than `least`.
 std::string bracket(const Piece& piece, Precedence least);
 
-/// The format that elements of a storage type are moved through: f32 for all shorter floats, i64
-/// for u32, i32 for all shorter integers.
-kernel::Type natural_type(graph::ElemType type);
-
 /// `name` of the type as part of helper names; `index` counts as i64.
 std::string_view suffix(kernel::Type type);
 std::string_view word(const Words& words, kernel::Type type);

@@ -13,7 +13,7 @@ namespace {
 
 /// The storage that registers have: their machine format.
 std::string_view register_word(const Words& words, graph::ElemType type) {
-  return word(words, natural_type(type));
+  return word(words, register_type(type));
 }
 
 class Printer {
@@ -271,7 +271,7 @@ std::string Printer::offset_text(const Ref& ref) {
 Piece Printer::load_piece(const Ref& ref, Type type) {
   const Tensor& tensor = kernel_[ref.tensor];
   std::string offset = offset_text(ref);
-  Type natural = natural_type(tensor.type);
+  Type natural = register_type(tensor.type);
   if (in_registers(ref))
     return values_.converted({register_text(ref.tensor, offset), postfix}, natural, type);
   const Storage& storage = dialect_.storages[tensor.type];
@@ -313,7 +313,7 @@ bool Printer::accumulate(const Store& store) {
   const Value& value = kernel_.values[store.value];
   if (!in_registers(store.dst) || value.form != Form::operation || value.op != Op::add)
     return false;
-  if (natural_type(kernel_[store.dst.tensor].type) != value.type) return false;
+  if (register_type(kernel_[store.dst.tensor].type) != value.type) return false;
   for (size_t i = 0; i < 2; ++i) {
     const Value& old = kernel_.values[value.operands[i]];
     if (old.form != Form::element || old.ref != store.dst.tensor.value ||
@@ -343,7 +343,7 @@ void Printer::store_now(const Store& store) {
   std::string offset = offset_text(store.dst);
   if (in_registers(store.dst)) {
     Piece value = values_.converted(values_.piece(store.value), kernel_.values[store.value].type,
-                                    natural_type(tensor.type));
+                                    register_type(tensor.type));
     out_.line("{} = {};", register_text(store.dst.tensor, offset), value.text);
     return;
   }
@@ -400,7 +400,7 @@ void Printer::move_elements(const Copy& copy, const Ref& memory, const Ref& regi
     std::string lane = move.width == 1 ? "0" : names_.add("lane");
     std::string from = register_text(
         registers.tensor, plus(inner_offset, first ? plus(fmt::format("{}", first), lane) : lane));
-    Type kept = natural_type(inner.type), natural = natural_type(outer.type);
+    Type kept = register_type(inner.type), natural = register_type(outer.type);
     std::string at = plus(view.offset, lane), line;
     if (load) {
       Piece value{values_.move(storage.load.text(), view.pointer, at, {}), storage.load_precedence};

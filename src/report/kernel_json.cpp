@@ -144,7 +144,7 @@ private:
 
   Json fields_json(const plan::Fields& fields) {
     Json out = Json::object();
-#define TANG_FIELD(type, name, initial, least, greatest, text) out[#name] = fields.name;
+#define TANG_FIELD(type, name, initial, least, greatest, readers, text) out[#name] = fields.name;
 #include "plan/fields.def"
 #undef TANG_FIELD
     return out;
@@ -228,16 +228,14 @@ private:
     return out;
   }
 
-  /// The last result as the input states it: what stands on an equation also holds for the output
-  /// of the same name.
+  /// The last result as the input states it.
   const graph::Tensor& stated() const {
-    const graph::Tensor& result = graph_[nodes_.back()->results.back().tensor];
-    if (result.kind == graph::TensorKind::output)
-      for (const graph::Tensor& tensor : input_.elaborated.tensors)
-        if (tensor.name == result.name &&
-            (tensor.budget_rel || tensor.budget_abs || tensor.accumulate))
-          return tensor;
-    return result;
+    // No law changes the order of outputs.
+    TensorId result = nodes_.back()->results.back().tensor;
+    const graph::Graph& written = input_.elaborated;
+    for (size_t i = 0; i < graph_.outputs.size(); ++i)
+      if (graph_.outputs[i] == result) return written[report::stated(written, written.outputs[i])];
+    return graph_[result];
   }
   Json precision() {
     const graph::Tensor& tensor = graph_[nodes_.back()->results.back().tensor];

@@ -19,6 +19,9 @@ struct PredictedError {
   double absolute = 0, relative = 0;
 };
 
+/// An output, or the tensor of its equation: the one that `budget` and `accumulate` lines name.
+graph::TensorId stated(const graph::Graph& graph, graph::TensorId output);
+
 struct ReportInput {
   std::string version;              ///< of tangc
   std::vector<std::string> options; ///< those that the output depends on

@@ -6,6 +6,15 @@
 namespace tang::report {
 using namespace kernel;
 
+graph::TensorId stated(const graph::Graph& graph, graph::TensorId output) {
+  for (uint32_t t = 0; t < graph.tensors.size(); ++t) {
+    const graph::Tensor& tensor = graph.tensors[t];
+    bool has_line = tensor.budget_rel || tensor.budget_abs || tensor.accumulate;
+    if (has_line && tensor.name == graph[output].name) return graph::TensorId(t);
+  }
+  return output;
+}
+
 Numbers dims_at(const graph::Graph& graph, int64_t size) {
   Numbers dims;
   for (const graph::Dim& dim : graph.dims) {

@@ -309,21 +309,16 @@ private:
 
   /// Compares what is written and read between kernels, in elements at typical sizes.
   bool pays() const {
-    auto count = [&](const std::vector<Axis>& axes) {
-      double product = 1;
-      for (const Axis& axis : axes) product *= typical(graph_, axis.extent);
-      return product;
-    };
     const double steps = typical(graph_, time().extent),
                  width = static_cast<double>(Chunks::length);
-    const double all = count(scan_.points), passes = static_cast<double>(readers_.size());
+    const double all = typical(graph_, scan_.points), passes = static_cast<double>(readers_.size());
     if (steps < 2 * width) return false;
     double before = all * (1 + passes);
     double after = 3 * all / width + passes * all / width; // what chunks add, states between them
-    if (factor_) after += (2 + passes) * steps * width * count(decayed_);
+    if (factor_) after += (2 + passes) * steps * width * typical(graph_, decayed_);
     for (const Reader& reader : readers_) {
-      double rows = steps * count(reader.shared) * count(reader.extra);
-      after += 4 * rows * width + 4 * rows * count(reader.kept);
+      double rows = steps * typical(graph_, reader.shared) * typical(graph_, reader.extra);
+      after += 4 * rows * width + 4 * rows * typical(graph_, reader.kept);
     }
     return after < before;
   }

@@ -61,6 +61,17 @@ Factors factors_of(ExprStore& store, ExprId root, const Expand& expand) {
   return found;
 }
 
+ExprId unfolded(ExprStore& store, ExprId term, const Expand& expand) {
+  constexpr size_t max_expansions = 16;
+  for (size_t round = 0; round < max_expansions; ++round) {
+    ExprId next = graph::rewrite(
+        store, term, [&](ExprId id) { return store[id].op == Op::read ? expand(id) : id; });
+    if (next == term) break;
+    term = next;
+  }
+  return term;
+}
+
 ExprId build(ExprStore& store, const std::vector<ExprId>& over, const std::vector<ExprId>& under) {
   auto product = [&](const std::vector<ExprId>& terms) {
     ExprId all = store.real(1);

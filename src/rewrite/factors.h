@@ -19,6 +19,10 @@ using Expand = std::function<graph::ExprId(graph::ExprId read)>;
 /// term is a factor.
 Factors factors_of(graph::ExprStore& store, graph::ExprId term, const Expand& expand = {});
 
+/// The term with bodies put in the place of reads, also of those that the bodies read, until
+/// nothing more is put in; at most 16 deep.
+graph::ExprId unfolded(graph::ExprStore& store, graph::ExprId term, const Expand& expand);
+
 /// Π over / Π under, without the conditions; 1 for none.
 graph::ExprId build(graph::ExprStore& store, const std::vector<graph::ExprId>& over,
                     const std::vector<graph::ExprId>& under);

@@ -9,7 +9,7 @@ using namespace graph;
 
 namespace {
 
-constexpr size_t max_searched = 256, max_expansions = 16;
+constexpr size_t max_searched = 256;
 
 class Finder {
 public:
@@ -91,13 +91,7 @@ private:
     return body_at(s_, map, read);
   }
   ExprId unfolded(ExprId term) {
-    for (size_t round = 0; round < max_expansions; ++round) {
-      ExprId next = graph::rewrite(
-          s_, term, [&](ExprId id) { return s_[id].op == Op::read ? expanded(id) : id; });
-      if (next == term) break;
-      term = next;
-    }
-    return term;
+    return rewrite::unfolded(s_, term, [&](ExprId id) { return expanded(id); });
   }
 
   bool varies(ExprId id) const {

@@ -14,7 +14,7 @@ using namespace graph;
 
 namespace {
 
-constexpr size_t max_searched = 256, max_expansions = 16;
+constexpr size_t max_searched = 256;
 
 } // namespace
 
@@ -211,13 +211,7 @@ TensorId SoftmaxRows::lead_read(std::vector<ExprId>& places) const {
 
 /// A term with the maps that depend on the max put in.
 ExprId SoftmaxRows::unfolded(ExprId term) {
-  for (size_t round = 0; round < max_expansions; ++round) {
-    ExprId next = graph::rewrite(
-        s_, term, [&](ExprId id) { return s_[id].op == Op::read ? expanded(id) : id; });
-    if (next == term) break;
-    term = next;
-  }
-  return term;
+  return rewrite::unfolded(s_, term, [&](ExprId id) { return expanded(id); });
 }
 
 /// exponent = rate * score + rest with a rate > 0 and a rest that is the same along the row.

@@ -225,13 +225,8 @@ private:
   }
 
   bool pays() const {
-    auto count = [&](const std::vector<Axis>& axes) {
-      double product = 1;
-      for (const Axis& axis : axes) product *= typical(graph_, axis.extent);
-      return product;
-    };
     const double steps = typical(graph_, time_.extent), width = static_cast<double>(Chunks::length);
-    const double rows = count(rows_), columns = count(summed_);
+    const double rows = typical(graph_, rows_), columns = typical(graph_, summed_);
     // Per step: the state, written and read twice; else the square tensors of a chunk, what is
     // solved for, and the states between chunks.
     double before = 3 * rows * columns;

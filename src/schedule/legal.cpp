@@ -54,19 +54,14 @@ private:
   /// Fields that this emitter does not read would say something untrue.
   Fault unused() const {
     const Fields initial;
-    std::vector<std::string_view> used;
-    switch (kernel_.emitter) {
-    case plan::Emitter::point: used = {"threads", "vector", "serial_inner", "index_bits"}; break;
-    case plan::Emitter::row: used = {"threads", "rows", "vector", "chunks", "index_bits"}; break;
-    case plan::Emitter::tile:
-      used = {"threads",  "block_m",  "block_n", "block_k",
-              "thread_m", "thread_n", "stage",   "index_bits"};
-      break;
-    }
+    constexpr unsigned point = 1, row = 2, tile = 4, every = point | row | tile;
+    const unsigned reader = kernel_.emitter == plan::Emitter::point ? point
+                            : kernel_.emitter == plan::Emitter::row ? row
+                                                                    : tile;
     Fault fault;
     std::string_view emitter = plan::name(kernel_.emitter);
-#define TANG_FIELD(type, name, initial_value, least, greatest, text)                               \
-  if (f_.name != initial.name && std::find(used.begin(), used.end(), #name) == used.end())         \
+#define TANG_FIELD(type, name, initial_value, least, greatest, readers, text)                      \
+  if (f_.name != initial.name && !((readers)&reader))                                              \
     fault = fmt::format("`" #name "` means nothing to the emitter `{}`", emitter);
 #include "plan/fields.def"
 #undef TANG_FIELD

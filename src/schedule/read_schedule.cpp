@@ -61,11 +61,11 @@ private:
     if (reader_.require(entry, "fields")) {
       Table fields = reader_.table(entry, "fields",
                                    {
-#define TANG_FIELD(type, name, initial, least, greatest, text) #name,
+#define TANG_FIELD(type, name, initial, least, greatest, readers, text) #name,
 #include "plan/fields.def"
 #undef TANG_FIELD
                                    });
-#define TANG_FIELD(type, name, initial, least, greatest, text)                                     \
+#define TANG_FIELD(type, name, initial, least, greatest, readers, text)                            \
   if (fields.has(#name)) value(fields, #name, least, greatest, out.fields.name);
 #include "plan/fields.def"
 #undef TANG_FIELD

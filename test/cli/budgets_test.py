@@ -63,6 +63,13 @@ class Budgets(CliTest):
         self.program("store h : f16\n", "budget y : rel 1e-7\n")
         self.assertIn("the error of `y`", self.tangc("halves.tg", "-t", "c", code=3).err)
 
+    def test_beside_other_lines(self):
+        self.program("store h : f16\n", "accumulate y : f32\n")
+        error = next(e for e in self.errors("--error-budget=1e-2") if e["method"] == "emulated")
+        self.assertEqual(error["budget_rel"], 1e-2)
+        self.assertIn("`y`", self.tangc("halves.tg", "-t", "c", "--error-budget=1e-6", code=3).err)
+        self.assertEqual({e["budget_rel"] for e in self.errors("--error-budget=1e-2")}, {1e-2})
+
     def test_either_limit_will_do(self):
         self.program("store h : f16\n")
         self.tangc("halves.tg", "-t", "c", "--error-budget=1e-9,100")

@@ -19,7 +19,7 @@ std::vector<std::string> samples() {
 }
 
 void check_fields(const plan::Fields& fields) {
-#define TANG_FIELD(type, name, initial, least, greatest, text)                                     \
+#define TANG_FIELD(type, name, initial, least, greatest, readers, text)                            \
   CHECK(fields.name >= (least));                                                                   \
   CHECK(fields.name <= (greatest));
 #include "plan/fields.def"
