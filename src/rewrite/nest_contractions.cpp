@@ -4,13 +4,14 @@
 //
 // The reader evaluates it once per point and reduce index, which is once per element of `s`, so
 // that the first reader costs nothing, and a tensor of size p × j is not stored. It starts from a
-// reduction that carries columns (stabilize_softmax): there nothing else reads `s` row by row. When
-// it starts, all readers follow, through maps over the same elements, and so do other short
-// contractions that these read beside it: the backward pass of attention computes scores twice more
-// and stores none of them. A sum among the readers whose own columns the elements do not need
-// carries them in an indexed field (columns.h).
+// reduction over rows of `s`. When it starts, all readers follow, through maps over the same
+// elements, and so do other short contractions that these read beside it: the backward pass of
+// attention computes scores twice more and stores none of them. A sum among the readers whose own
+// columns the elements do not need carries them in an indexed field (columns.h).
 //
-// Side conditions: at most `max_length` terms; every reader reads it element for element, and its
+// Side conditions: it pays, which is that the reduction that starts carries columns already
+// (stabilize_softmax: nothing else reads `s` row by row), or that some reader will and that the
+// contraction has at most `max_repeated` terms; every reader reads it element for element, and its
 // filter is of the same indices; columns have constant extents; no output, `store` line, recurrence
 // or scan needs the tensor. Sources: the recomputation of Dao et al., "FlashAttention",
 // arXiv:2205.14135; loop fusion with rematerialised producers, Megiddo, Sarkar, "Optimal weighted
@@ -33,6 +34,8 @@ namespace {
 
 /// Longer contractions are worth a kernel of their own, which reuses what it loads.
 constexpr int64_t max_length = 512;
+/// The same where every reader computes one again.
+constexpr int64_t max_repeated = 128;
 
 class Nesting {
 public:
@@ -41,13 +44,15 @@ public:
 
   void run() {
     for (size_t n = 0; n < nodes_.size(); ++n) {
-      if (inside_.contains(n) || !is_sum_of_products(n) || !starts(n)) continue;
+      if (inside_.contains(n) || !is_sum_of_products(n)) continue;
+      bool carried = is_read_by_rows(n, true);
+      if (!carried && !(is_read_by_rows(n, false) && is_short(n, max_repeated))) continue;
       why_.clear();
-      if (!is_short(n))
+      if (!is_short(n, max_length))
         why_ = fmt::format("its sum may have more than {} terms", max_length);
-      else if (closes(n))
+      else if (closes(n) && (carried || some_end_has_columns()))
         nest();
-      if (!why_.empty())
+      if (carried && !why_.empty())
         graph_.remarks.push_back({nodes_[n].span, fmt::format("nest_contractions stores `{}`: {}",
                                                               graph_[tensor_of(n)].name, why_)});
     }
@@ -69,33 +74,42 @@ private:
            !kept_.contains(tensor_of(n));
   }
 
-  /// A sum over a known small number of terms.
-  bool is_short(size_t n) const {
+  /// A sum over at most `most` terms.
+  bool is_short(size_t n, int64_t most) const {
     if (!is_sum_of_products(n)) return false;
     const Comprehension* c = &node(n);
     int64_t length = 1;
     Prover prover(graph_);
     for (const Axis& axis : c->reduction->axes) {
       IntRange range = prover.range(axis.extent);
-      if (range.hi > max_length) return false;
+      if (range.hi > most) return false;
       length *= std::max<int64_t>(range.hi, 1);
-      if (length > max_length) return false;
+      if (length > most) return false;
     }
     return !cost_of(s_, c->reduction->body[0]).folds;
   }
 
-  /// True when a reduction that carries columns reads the contraction once per point and reduce
-  /// index.
-  bool starts(size_t n) const {
-    const auto& readers = links_.readers(tensor_of(n));
-    return std::any_of(readers.begin(), readers.end(), [&](size_t reader) {
-      const auto* c = std::get_if<Comprehension>(&nodes_[reader].definition);
-      if (!c || !c->reduction || c->scan) return false;
-      const auto& fields = c->reduction->field_axes;
-      bool carries =
-          std::any_of(fields.begin(), fields.end(), [](const auto& axes) { return !axes.empty(); });
-      return carries && reads_whole_space(*c, tensor_of(n));
-    });
+  /// True when a reduction, with `carries` one that carries columns, reads the contraction, or a
+  /// map over its elements, once per point and reduce index.
+  bool is_read_by_rows(size_t n, bool carries) const {
+    std::vector<size_t> open{n};
+    std::set<size_t> seen{n};
+    while (!open.empty()) {
+      size_t m = open.back();
+      open.pop_back();
+      for (size_t reader : links_.readers(tensor_of(m))) {
+        const Comprehension* map = plain_map(graph_, nodes_[reader]);
+        if (map && element_by_element(*map, m) && seen.insert(reader).second)
+          open.push_back(reader);
+        const auto* c = std::get_if<Comprehension>(&nodes_[reader].definition);
+        if (!c || !c->reduction || c->scan) continue;
+        const auto& fields = c->reduction->field_axes;
+        bool has_columns = std::any_of(fields.begin(), fields.end(),
+                                       [](const auto& axes) { return !axes.empty(); });
+        if ((has_columns || !carries) && reads_whole_space(*c, tensor_of(m))) return true;
+      }
+    }
+    return false;
   }
 
   bool reads_whole_space(const Comprehension& c, TensorId tensor) const {
@@ -175,7 +189,7 @@ private:
     for (ExprId id : reachable(s_, roots(c))) {
       if (s_[id].op != Op::read) continue;
       auto producer = links_.producer(TensorId(s_[id].ref));
-      if (producer && !members_.contains(*producer) && is_short(*producer))
+      if (producer && !members_.contains(*producer) && is_short(*producer, max_length))
         beside.insert(*producer);
     }
   }
@@ -214,6 +228,14 @@ private:
         if (std::find(rows.begin(), rows.end(), index) == rows.end()) return false;
     auto columns = columns_of(s_, c.points, rows);
     return columns && (columns->empty() || plain_reduction(graph_, nodes_[n], Op::add));
+  }
+
+  bool some_end_has_columns() const {
+    return std::any_of(ends_.begin(), ends_.end(), [&](size_t n) {
+      std::vector<IndexId> rows;
+      used_indices(node(n), rows);
+      return !columns_of(s_, node(n).points, rows)->empty();
+    });
   }
 
   bool is_member_read(ExprId id) const {
