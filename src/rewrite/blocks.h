@@ -14,7 +14,8 @@ void for_each_block(graph::Graph& graph,
                     const std::function<void(std::vector<graph::Node>&, const TensorSet&)>& f);
 
 /// Puts nodes in an order in which each reads only earlier ones, otherwise as they stand. A node
-/// that is stored over an input stays behind what reads the input before it. O(n log n).
+/// that is stored over an input stands behind all that reads the input, wherever that was put.
+/// O(n log n).
 void sort_nodes(const graph::Graph& graph, std::vector<graph::Node>& nodes);
 
 /// Applies `f` to every term of the node but extents.

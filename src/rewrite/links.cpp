@@ -71,8 +71,7 @@ void sort_nodes(const Graph& graph, std::vector<Node>& nodes) {
       if (auto producer = links.producer(id)) edge(*producer, n);
     for (TensorId id : defines_of(nodes[n]))
       if (TensorId input = graph[id].over)
-        for (size_t reader : links.readers(input))
-          if (reader < n) edge(reader, n);
+        for (size_t reader : links.readers(input)) edge(reader, n);
   }
   std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
   for (size_t n = 0; n < nodes.size(); ++n)

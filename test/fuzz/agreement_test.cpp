@@ -1,7 +1,10 @@
 // Programs that once went wrong, and that what looks for faults finds them.
 #include "agreement.h"
 #include "fuzz.h"
+#include "graph/text.h"
 #include "minimize.h"
+#include "parse/elaborate/elaborate.h"
+#include "rewrite/passes.h"
 #include "run_c.h"
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -21,6 +24,15 @@ void check_agreement(const std::vector<std::string>& statements,
     CHECK_FALSE(verdict.rejected);
     CHECK(verdict.fault.empty());
   }
+}
+
+/// The graph after the laws as text, with what they did; empty for a program that is not valid.
+std::string laws_on(const Case& program) {
+  tang::SourceManager sources;
+  tang::Sink sink;
+  tang::parse::ElaborateOptions options;
+  auto graph = tang::parse::elaborate(sources, sources.add("a.tg", program.text()), options, sink);
+  return graph ? to_text(tang::rewrite::run_passes(std::move(*graph), 2)) : "";
 }
 
 } // namespace
@@ -131,6 +143,47 @@ TEST_CASE("a program shrinks to what shows the fault", "[minimize]") {
   auto has_product = [](const Case& c) { return c.text().find(" * ") != std::string::npos; };
   Case small = minimize(program, has_product, 1000);
   CHECK(small.statements == std::vector<std::string>{"y[i: A] = (x[i] * 2.0)"});
+}
+
+TEST_CASE("states that are only contracted run in chunks", "[agreement]") {
+  check_agreement({"dim T in 0..100000, P in 1..4096, N in 1..4096", "input x : f32[T, P]",
+                   "input b : f32[T, N]", "input s0 : f32[P, N]", "input a : i32[T] in -1..1",
+                   "recur t: T carry s = s0 {\n  s[p, n] = a[t] * s[p, n] + x[t, p] * b[t, n]\n"
+                   "  y[p] = sum[n] s[p, n] * b[t, n]\n} collect ys = y",
+                   "output ys : f32[T, P]", "output s : f32[P, N]"},
+                  {{"T", 65}, {"P", 3}, {"N", 2}});
+  check_agreement({"dim T in 0..100000, P in 1..4096, N in 1..4096", "input x : f32[T, P]",
+                   "input b : i32[T, N] in -1..1", "input s0 : f32[P, N]",
+                   "recur t: T carry s = s0 {\n  r[p] = sum[n] s[p, n] * b[t, n]\n"
+                   "  s[p, n] = s[p, n] + (x[t, p] - r[p]) * b[t, n]\n"
+                   "  y[p] = sum[n] s[p, n] * b[t, n]\n} collect ys = y",
+                   "output ys : f32[T, P]", "output s : f32[P, N]"},
+                  {{"T", 6}, {"P", 3}, {"N", 2}});
+}
+
+TEST_CASE("lists of a row's parts merge", "[agreement]") {
+  check_agreement({"dim N in 0..100000", "input x : i32[2, N]",
+                   "(v[i, n], k[i, n]) = topk[j where x[i, j] != 1; 3] x[i, j]",
+                   "output v : i32[2, 3]", "output k : i32[2, 3]"},
+                  {{"N", 1000}});
+}
+
+TEST_CASE("many programs reach the laws of recurrences", "[generate]") {
+  size_t chunks = 0, corrected = 0;
+  uint64_t state = 1;
+  for (int n = 0; n < 300; ++n) {
+    std::vector<uint8_t> bytes(400);
+    for (uint8_t& byte : bytes) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      byte = static_cast<uint8_t>(state >> 56);
+    }
+    Choices choices(bytes);
+    std::string text = laws_on(generate(choices));
+    chunks += text.find("chunk_scans: ") != text.npos;
+    corrected += text.find("solve_feedback: ") != text.npos;
+  }
+  CHECK(chunks >= 20);
+  CHECK(corrected >= 10);
 }
 
 TEST_CASE("the same bytes make the same program", "[generate]") {

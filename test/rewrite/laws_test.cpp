@@ -308,6 +308,21 @@ TEST_CASE("counts need no loop", "[count_points]") {
   CHECK(count("sum[j: T] inf") == "a loop");
 }
 
+TEST_CASE("what laws make reads an input before an output is stored over it", "[rewrite]") {
+  for (const char* body :
+       {"o[i, e] = sum[j] softmax[j](sum[d] q[i, d] * x[j, d]) * x[j, e]\noutput o : f64[S, W]\n",
+        "m[i] = mean[j] x[i, j]\nv[i] = var[j] x[i, j]\nw[i] = m[i] + v[i]\noutput w : f64[S]\n",
+        "u[t, p, n: W] = x[t, p] * q[t, n]\ns[t, p, n] = scan sum[t] u[t, p, n]\n"
+        "y[t, p] = sum[n] q[t, n] * s[t, p, n]\noutput y : f64[S, W]\n",
+        "z0[p: W, n: W] = 0.0\nrecur t: S carry s = z0 {\n  r[p] = sum[n] s[p, n] * x[t, n]\n"
+        "  s[p, n] = s[p, n] + (q[t, p] - r[p]) * x[t, n] / 9\n"
+        "  y[p] = sum[n] s[p, n] * q[t, n]\n} collect ys = y\noutput ys : f64[S, W]\n"})
+    all(std::string(
+            "dim S in 1..100000, W in 1..4096\ninput q : f64[S, W]\ninput x : f64[S, W]\n") +
+            body + "z[i, j] = x[i, j] + 1\noutput z : f64[S, W] over x\n",
+        {5, 3});
+}
+
 TEST_CASE("a factor that leaves a sum leaves the sums behind it", "[hoist_invariant_factors]") {
   Graph g = all("dim N in 1..50, M in 1..50\ninput x : f64[N, M]\ninput w : f64[N, M]\n"
                 "p[i] = sum[j] -0.5 * x[i, j]\nq[j] = sum[i] p[i] * w[i, j] / 3\n"
