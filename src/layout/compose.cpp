@@ -167,7 +167,7 @@ Result<Layout> compose_coordinates(const Layout& a, const Layout& b,
 Result<Swizzled> compose(const Swizzle& a, const Swizzled& b) {
   if (!b.swizzle.is_identity() && b.swizzle != a)
     return refuse("two different swizzles one after the other are no swizzle");
-  if (!is_plain(b.layout)) return refuse("a swizzle permutes addresses, not coordinates");
+  if (!is_plain(b)) return refuse("a swizzle permutes addresses, not coordinates");
   // The same twice is none.
   return Swizzled{b.swizzle.is_identity() ? a : Swizzle{}, b.offset, b.layout};
 }

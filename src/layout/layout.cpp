@@ -50,6 +50,13 @@ bool is_plain(const Layout& layout) {
                      [](const Mode& mode) { return mode.stride.basis.empty(); });
 }
 
+bool is_plain(const Swizzled& layout) {
+  const auto& terms = layout.offset.terms();
+  return is_plain(layout.layout) && std::all_of(terms.begin(), terms.end(), [](const Stride& term) {
+           return term.basis.empty();
+         });
+}
+
 Result<Sum> cosize(const Layout& layout) {
   Sum out;
   bool good = true;

@@ -59,5 +59,7 @@ struct Swizzled {
   bool is_strided() const { return swizzle.is_identity() && offset.terms().empty(); }
   friend bool operator==(const Swizzled&, const Swizzled&) = default;
 };
+/// Without bases in strides and offset: only such are swizzled.
+bool is_plain(const Swizzled& layout);
 
 } // namespace tang::layout

@@ -101,9 +101,10 @@ Result<bool> is_same(const Swizzled& a, const Swizzled& b) {
   if (symbols) return refuse("whether the layouts are the same depends on the symbols");
   if (*count_a != *count_b) return false;
   if (a.swizzle == b.swizzle) return false; // a swizzle keeps apart what differs
-  std::vector<std::string> axes = bases(a.layout);
   auto first = f2_of(a), second = f2_of(b);
-  if (first && second) return first->columns == second->columns && first->offset == second->offset;
+  if (first && second)
+    return first->axes == second->axes && first->columns == second->columns &&
+           first->offset == second->offset;
   auto values_a = image(a), values_b = image(b);
   if (!values_a) return values_a.refusal();
   if (!values_b) return values_b.refusal();

@@ -261,7 +261,7 @@ std::optional<Swizzled> TextReader::swizzled() {
       report(begin, end, "the offset leaves 64 bits");
     if (fault_) return std::nullopt;
   }
-  if (!out.swizzle.is_identity() && (!is_plain(out.layout))) {
+  if (!out.swizzle.is_identity() && !is_plain(out)) {
     report(0, end_, "a swizzle permutes addresses, not coordinates");
     return std::nullopt;
   }

@@ -88,6 +88,9 @@ TEST_CASE("what symbols decide, and what they keep open", "[properties]") {
   CHECK(*is_bijective(read_whole("(M,N):(N,1)")));
   CHECK_FALSE(is_bijective(read_whole("(M,N):(2*N,1)")));
   CHECK(*is_same(read_whole("(M,N):(1,M)"), read_whole("M*N:1")));
+  CHECK_FALSE(*is_same(read_whole("Sw<1,0,1> o 4:0"), read_whole("(2,2):(1@m,0)")));
+  CHECK_FALSE(*is_same(read_whole("Sw<1,4,1> o 4:1"), read_whole("4:1@m")));
+  CHECK(*is_same(read_whole("Sw<1,4,1> o 4:1"), read_whole("4:1")));
   CHECK(is_same(read_whole("(M,N):(1,M)"), read_whole("(M,N):(N,1)")).refusal().reason ==
         "whether the layouts are the same depends on the symbols");
 }

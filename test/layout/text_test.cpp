@@ -92,6 +92,8 @@ TEST_CASE("faults say what is wrong, and where", "[text]") {
   CHECK(message_of("Sw<3,4,3> 4:1") == "10-11 expected `o` and a layout, not `4`");
   CHECK(message_of("(1,2) + 4:1") == "0-5 an offset is a number or a sum of strides");
   CHECK(message_of("Sw<1,0,1> o 4:1@m") == "0-17 a swizzle permutes addresses, not coordinates");
+  CHECK(message_of("Sw<1,0,1> o 1@m + 4:1") ==
+        "0-21 a swizzle permutes addresses, not coordinates");
   CHECK(message_of("\xc3\xa9") == "0-2 expected a number, a name, `_` or `(`, not `\xc3\xa9`");
   CHECK(message_of(std::string_view("4:1\0", 4)) == "3-4 a NUL byte is no part of a layout");
 }

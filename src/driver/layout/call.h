@@ -44,7 +44,8 @@ private:
 struct LayoutFunction {
   std::string_view name;
   std::string_view arguments; ///< as in a call, for messages
-  size_t least, most;         ///< arguments
+  std::string_view help;
+  size_t least, most; ///< arguments
   layout::Result<LayoutValue> (*run)(LayoutCall& call);
 };
 std::span<const LayoutFunction> layout_functions();
