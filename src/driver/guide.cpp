@@ -1,4 +1,5 @@
 #include "driver/guide.h"
+#include "driver/layout/call.h"
 #include <fmt/format.h>
 #include <vector>
 
@@ -67,6 +68,15 @@ std::string help_text(Verb verb) {
       if (!other.name.empty())
         text += fmt::format("  {:<36}{}\n", fmt::format("tangc {} {}", other.name, other.operands),
                             other.help);
+    text += "\n";
+  }
+  if (verb == Verb::layout) {
+    text += "An expression is a layout `(4,(2,4)):(2,(1,8))`, with symbols `(M,N):(1,M)` or along "
+            "axes\n"
+            "`(8,4):(1@m,2@n)`; a swizzled one, `Sw<3,4,3> o 16 + L`; `A o B`; or a call:\n";
+    for (const LayoutFunction& function : layout_functions())
+      text += fmt::format("  {:<38}{}\n", fmt::format("{}({})", function.name, function.arguments),
+                          function.help);
     text += "\n";
   }
   for (OptionGroup group : shown_groups) {

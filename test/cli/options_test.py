@@ -15,7 +15,7 @@ class Usage(CliTest):
     def test_help_and_version(self):
         self.assertIn("--target", self.tangc("--help").out)
         self.assertRegex(self.tangc("--version").out, r"^tangc \d+\.\d+\.\d+\n$")
-        for verb in "check", "fmt", "run", "verify", "targets", "explain", "report":
+        for verb in "check", "fmt", "run", "verify", "targets", "explain", "report", "layout":
             text = self.tangc(verb, "--help").out
             self.assertTrue(text.startswith(f"usage: tangc {verb}"), verb)
         self.assertNotIn("--emulate", self.tangc("check", "--help").out)
@@ -41,7 +41,7 @@ class Usage(CliTest):
         self.tangc("explain", code=2)
 
     def test_later_verbs(self):
-        for verb in "tune", "import", "layout":
+        for verb in "tune", "import":
             self.assertIn("not part of this version", self.tangc(verb, "x", code=2).err)
 
     def test_later_options(self):
