@@ -127,12 +127,14 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
   return graph;
 }
 
-void report_remarks(const graph::Graph& graph, Sink& sink) {
+void report_remarks(const graph::Graph& graph, Sink& sink, const Stages& stages) {
   std::set<std::pair<uint64_t, std::string>> said;
   for (const graph::Remark& remark : graph.remarks)
     if (said.insert({(uint64_t{remark.span.file.value} << 32) | remark.span.begin, remark.text})
-            .second)
+            .second) {
       sink.report(Kind::law_stopped, remark.span, remark.text);
+      stages.note(remark.text);
+    }
 }
 
 std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,
