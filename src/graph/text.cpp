@@ -479,7 +479,10 @@ std::string equations(const Graph& graph, const Comprehension& node) {
 }
 
 std::string to_text(const Graph& graph, const Comprehension& node, ExprId id) {
-  Names names(graph);
+  return to_text(graph, node, id, Names(graph));
+}
+
+std::string to_text(const Graph& graph, const Comprehension& node, ExprId id, const Names& names) {
   TermPrinter printer(graph, names);
   std::set<std::string> used;
   auto bind = [&](const std::vector<Axis>& axes) {

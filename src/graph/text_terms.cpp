@@ -53,15 +53,24 @@ Names::Names(const Graph& graph) {
     monoids.push_back(monoid.builtin ? monoid.name : unique(monoid.name));
 }
 
+std::string Names::unused(const std::string& base, int& n,
+                          const std::set<std::string>& also) const {
+  auto name = [&] { return n ? fmt::format("{}_{}", base, n) : base; };
+  while (taken.contains(name()) || also.contains(name()) || reserved().contains(name())) ++n;
+  return name();
+}
+
 std::string Names::unused(std::string_view wish, const std::set<std::string>& also) const {
-  std::string base = legal(wish), name = base;
-  for (int n = 1; taken.contains(name) || also.contains(name) || reserved().contains(name); ++n)
-    name = fmt::format("{}_{}", base, n);
-  return name;
+  std::string base = legal(wish);
+  auto known = next_.find(base);
+  int n = known == next_.end() ? 0 : known->second;
+  return unused(base, n, also);
 }
 
 std::string Names::unique(std::string_view wish) {
-  std::string name = unused(wish, {});
+  std::string base = legal(wish);
+  // Many tensors may have one name: each looks on where the last one stopped.
+  std::string name = unused(base, next_[base], {});
   taken.insert(name);
   return name;
 }

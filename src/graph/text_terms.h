@@ -1,6 +1,7 @@
 #pragma once
-// How terms are spelled in `.tg`; used by text.cpp.
+// How terms are spelled in `.tg`; used by text.cpp, and by what spells terms of many nodes.
 #include "graph/graph.h"
+#include <map>
 #include <set>
 #include <string>
 
@@ -16,6 +17,11 @@ struct Names {
 
   std::vector<std::string> dims, tensors, monoids;
   std::set<std::string> taken;
+
+private:
+  /// `base`, or the first `base_n` from `n` on that is free; `n` is left behind it.
+  std::string unused(const std::string& base, int& n, const std::set<std::string>& also) const;
+  std::map<std::string, int> next_; ///< by base: those before it are taken
 };
 
 /// Precedence, loosest first (language.md 4). A prefix reduction takes the whole product behind it,

@@ -85,9 +85,9 @@ private:
   }
 
   AffineForm choice(ExprId condition, const AffineForm& x, const AffineForm& y, Scalar scalar) {
+    const ExprId none = zero(s_, scalar);
     auto parts = [&](ExprId p, ExprId q) {
       if (p == q) return p;
-      ExprId none = zero(s_, scalar);
       return s_.select(condition, p ? p : none, q ? q : none);
     };
     auto resets = [&](const AffineForm& form) {
@@ -106,7 +106,8 @@ private:
     if (s_.as_boolean(both) == false) both = {};
     // Where it resets the factor is not asked for.
     ExprId a = !x.a ? y.a : !y.a ? x.a : parts(x.a, y.a);
-    return {a, parts(x.b, y.b), both};
+    ExprId b = parts(x.b, y.b);
+    return {a, b == none ? ExprId() : b, both};
   }
 
   ExprStore& s_;

@@ -249,10 +249,7 @@ private:
   bool take_start(ExprId summand) {
     Factors f = factors_of(s_, summand);
     ExprId t = s_.index(time().index), none = s_.integer(0);
-    if (scan_.scan->descending || f.conditions.size() != 1 ||
-        (f.conditions[0] != s_.binary(Op::eq, t, none) &&
-         f.conditions[0] != s_.binary(Op::eq, none, t)))
-      return false;
+    if (scan_.scan->descending) return false;
     auto remove = [](std::vector<ExprId>& from, const std::vector<ExprId>& parts) {
       for (ExprId part : parts) {
         auto at = std::find(from.begin(), from.end(), part);
@@ -263,9 +260,13 @@ private:
     };
     if (factor_) {
       Factors a = factors_of(s_, factor_);
-      if (!a.conditions.empty() || !remove(f.over, a.over) || !remove(f.under, a.under))
+      if (!remove(f.conditions, a.conditions) || !remove(f.over, a.over) ||
+          !remove(f.under, a.under))
         return false;
     }
+    if (f.conditions.size() != 1 || (f.conditions[0] != s_.binary(Op::eq, t, none) &&
+                                     f.conditions[0] != s_.binary(Op::eq, none, t)))
+      return false;
     ExprId start = build(s_, f.over, f.under);
     if (needs(start, time().index)) return false;
     start_ = start;

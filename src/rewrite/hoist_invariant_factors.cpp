@@ -8,7 +8,9 @@
 // transformation, Allen, Cocke, "A catalogue of optimizing transformations", 1971.
 #include "rewrite/blocks.h"
 #include "rewrite/columns.h"
+#include "rewrite/cost.h"
 #include "rewrite/factors.h"
+#include "rewrite/links.h"
 #include "rewrite/monoids.h"
 #include "rewrite/passes.h"
 #include <algorithm>
@@ -43,13 +45,20 @@ bool has_a_term(const Graph& graph, const Comprehension& c) {
   });
 }
 
-/// The map that multiplies what is left; empty when nothing leaves.
-std::optional<Node> hoist(Graph& graph, Node& node) {
+/// Maps of factors that left a sum and that substitute_maps puts into every reader.
+using CheapMaps = std::unordered_map<TensorId, Comprehension>;
+
+/// The map that multiplies what is left; empty when nothing leaves. What left an earlier sum is a
+/// factor here as well.
+std::optional<Node> hoist(Graph& graph, Node& node, CheapMaps& earlier) {
   const Reduction* r = plain_reduction(graph, node, Op::add);
   if (!r || graph.exprs[r->body[0]].scalar != Scalar::real) return std::nullopt;
   ExprStore& s = graph.exprs;
   auto& c = std::get<Comprehension>(node.definition);
-  Factors factors = factors_of(s, r->body[0]);
+  Factors factors = factors_of(s, r->body[0], [&](ExprId read) {
+    auto map = earlier.find(TensorId(s[read].ref));
+    return map == earlier.end() || s[read].guarded ? read : body_at(s, map->second, read);
+  });
   // A product under a condition stays as it is: the condition guards its factors too.
   if (!factors.conditions.empty()) return std::nullopt;
   bool never_empty = has_a_term(graph, c);
@@ -76,6 +85,7 @@ std::optional<Node> hoist(Graph& graph, Node& node) {
   rest.results = {{c.results[0].tensor, build(s, outer_over, outer_under), {}}};
   c.reduction->body[0] = build(s, over, under);
   c.results[0].tensor = total;
+  if (is_cheap(cost_of(s, rest.results[0].value))) earlier[rest.results[0].tensor] = rest;
   std::string law =
       fmt::format("hoist_invariant_factors: factors of `{}` leave its sum", graph[total].name);
   return Node{std::move(rest), node.span, {std::move(law)}};
@@ -87,8 +97,9 @@ Graph hoist_invariant_factors(Graph graph) {
   bool changed = false;
   for_each_block(graph, [&](std::vector<Node>& nodes, const TensorSet&) {
     std::vector<Node> all;
+    CheapMaps earlier;
     for (Node& node : nodes) {
-      auto rest = hoist(graph, node);
+      auto rest = hoist(graph, node, earlier);
       changed |= rest.has_value();
       all.push_back(std::move(node));
       if (rest) all.push_back(std::move(*rest));

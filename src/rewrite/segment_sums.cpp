@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "graph/reads.h"
 #include "graph/text.h"
+#include "graph/text_terms.h"
 #include "rewrite/blocks.h"
 #include "rewrite/factors.h"
 #include "rewrite/monoids.h"
@@ -63,17 +64,17 @@ private:
     bool changed = false;
     ExprId filter;
     for (ExprId part : parts) {
-      std::string text = to_text(graph_, c, part);
+      const ExprId written = part;
       if (auto range = range_of(part)) {
         node.derivation.push_back(
-            fmt::format("segment_sums: `{}` is a range, because `{}` is sorted", text,
+            fmt::format("segment_sums: `{}` is a range, because `{}` is sorted", text(written),
                         graph_[TensorId(s_[range->key].ref)].name));
         part = range->condition, changed = true;
       } else if (unsorted_) {
         graph_.remarks.push_back(
             {node.span, fmt::format("segment_sums looks everywhere for `{}`: `{}` is not declared "
                                     "sorted",
-                                    text, graph_[unsorted_].name)});
+                                    text(written), graph_[unsorted_].name)});
       }
       filter = filter ? s_.logical_and(filter, part) : part;
     }
@@ -81,6 +82,12 @@ private:
     r.filter = filter;
     if (body) r.body[0] = body;
     c = canonicalize(s_, std::move(c));
+  }
+
+  /// A term that the node was written with.
+  std::string text(ExprId id) {
+    if (!names_) names_.emplace(graph_);
+    return to_text(graph_, *node_, id, *names_);
   }
 
   /// The value of `where(c, e, 0)` under a sum, its conditions added to `parts`; empty for another
@@ -299,6 +306,7 @@ private:
   Comprehension* node_ = nullptr; ///< at hand
   TensorId unsorted_;             ///< whose order the condition at hand would need
   std::map<std::vector<uint32_t>, TensorId> counts_;
+  std::optional<Names> names_; ///< of what the nodes were written with
 };
 
 } // namespace

@@ -185,9 +185,9 @@ private:
     if (!form || !form->a || !form->b || form->resets || holds(form->a, read_)) return false;
     a_ = form->a;
     auto rest = affine_form(s_, form->b, read_);
-    if (!rest || !rest->a || !rest->b || rest->resets) return false;
+    if (!rest || !rest->a || !rest->b) return false;
     Factors fed = factors_of(s_, rest->a), given = factors_of(s_, rest->b);
-    if (!fed.conditions.empty() || !given.conditions.empty()) return false;
+    if (rest->resets) fed.conditions.push_back(s_.unary(Op::logical_not, rest->resets));
     auto split = [&](const Factors& factors, ExprId& along, ExprId& other) {
       std::vector<ExprId> parts[2][2];
       for (ExprId id : factors.over) parts[needs(id, summed_)][0].push_back(id);
@@ -197,7 +197,24 @@ private:
     };
     ExprId also;
     split(fed, e_, g_), split(given, also, c_);
-    return e_ == also && needs(e_, summed_);
+    return e_ == also && needs(e_, summed_) && exclude(fed.conditions, given.conditions);
+  }
+
+  /// What a condition excludes takes no part, a NaN neither: all that belongs to it is 0 there.
+  bool exclude(const std::vector<ExprId>& fed, const std::vector<ExprId>& given) {
+    auto all = [&](const std::vector<ExprId>& conditions) {
+      ExprId condition = s_.boolean(true);
+      for (ExprId id : conditions) condition = s_.logical_and(condition, id);
+      return condition;
+    };
+    auto where = [&](ExprId condition, ExprId term) {
+      return s_.select(condition, term, s_.real(0));
+    };
+    ExprId feeds = all(fed), gives = all(given);
+    if (needs(feeds, summed_) || needs(gives, summed_)) return false;
+    g_ = where(feeds, g_), q_ = where(feeds, q_), c_ = where(gives, c_);
+    e_ = where(s_.binary(Op::logical_or, feeds, gives), e_);
+    return true;
   }
 
   /// Whether rows are free of what belongs to steps, and all of it comes from outside.

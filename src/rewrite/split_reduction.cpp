@@ -7,8 +7,10 @@
 // of a matrix product, split-KV of decoding, trees of sums. All state fields are kept, so that the
 // online softmax of a part is a partial result like any other, and parts without a term are the
 // identity. Parts are contiguous and merge in order, so that commutativity is not needed for the
-// outermost axis. The number of parts is fixed at compile time: the same bits on every run. Side
-// conditions: no scan, no top-k; another axis than the outermost only under a commutative monoid.
+// outermost axis. The lists of a top-k merge as their elements do one by one, each with the index
+// that it has in the whole row, and places that are empty take no part. The number of parts is
+// fixed at compile time: the same bits on every run. Side conditions: no scan; another axis than
+// the outermost only under a commutative monoid.
 // Sources: Blelloch, "Prefix sums and their applications", 1990; Dao et al., "Flash-Decoding",
 // 2023; Osama et al., "Stream-K", arXiv:2301.03598.
 #include "rewrite/split_reduction.h"
@@ -32,9 +34,8 @@ public:
 
   /// The partial results; the node becomes their merge.
   Node run() {
-    const Monoid& m = graph_[whole_.reduction->monoid];
-    TANG_CHECK(!whole_.scan && m.form == Monoid::Form::expressions &&
-                   (split_.axis == 0 || m.commutative),
+    TANG_CHECK(!whole_.scan &&
+                   (split_.axis == 0 || graph_[whole_.reduction->monoid].commutative),
                "a reduction that does not split");
     next_ = fresh_index(s_, whole_).value;
     Comprehension partial = parts();
@@ -185,6 +186,7 @@ private:
     r.filter = {};
     const Monoid& m = graph_[r.monoid];
     r.field_axes.assign(m.fields.size(), {});
+    if (m.form == Monoid::Form::topk) return merged_lists(std::move(c), partial);
     for (uint32_t f = 0; f < m.fields.size(); ++f) {
       std::vector<ExprId> places;
       for (const Axis& axis : whole_.points) places.push_back(s_.index(axis.index));
@@ -196,6 +198,21 @@ private:
       }
       r.body[f] = s_.read(partial.results[f].tensor, m.fields[f].scalar, places);
     }
+    return c;
+  }
+
+  Comprehension merged_lists(Comprehension c, const Comprehension& partial) {
+    Reduction& r = *c.reduction;
+    const Monoid& m = graph_[r.monoid];
+    Axis place = m.fields[0].axes[0];
+    place.index = IndexId(next_++);
+    r.axes.push_back(place);
+    std::vector<ExprId> places;
+    for (const Axis& axis : whole_.points) places.push_back(s_.index(axis.index));
+    for (const Axis& axis : r.axes) places.push_back(s_.index(axis.index));
+    for (uint32_t f = 0; f < m.fields.size(); ++f)
+      r.body[f] = s_.read(partial.results[f].tensor, m.fields[f].scalar, places);
+    r.filter = s_.binary(Op::le, s_.integer(0), r.body[1]);
     return c;
   }
 

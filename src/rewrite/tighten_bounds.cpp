@@ -15,6 +15,7 @@
 #include "graph/contraction.h"
 #include "graph/reads.h"
 #include "graph/text.h"
+#include "graph/text_terms.h"
 #include "rewrite/blocks.h"
 #include "rewrite/factors.h"
 #include "rewrite/monoids.h"
@@ -34,22 +35,28 @@ public:
   void filter() {
     ExprId filter = r_.filter;
     r_.filter = {};
-    std::vector<ExprId> left;
     for (ExprId part : conjuncts(s_, filter)) {
       if (prover().holds(part) || bounds(part)) continue;
-      left.push_back(part);
+      r_.filter = r_.filter ? s_.logical_and(r_.filter, part) : part;
     }
-    // A later bound may imply an earlier condition.
-    for (ExprId part : left)
-      if (!prover().holds(part)) r_.filter = r_.filter ? s_.logical_and(r_.filter, part) : part;
+    drop_implied();
   }
 
   void body() {
     for (ExprId part : of_every_body()) bounds(part);
     for (ExprId& body : r_.body) body = decided(body);
+    drop_implied();
   }
 
 private:
+  /// A bound may imply conditions that came before it.
+  void drop_implied() {
+    ExprId filter = r_.filter;
+    r_.filter = {};
+    for (ExprId part : conjuncts(s_, filter))
+      if (!prover().holds(part)) r_.filter = r_.filter ? s_.logical_and(r_.filter, part) : part;
+  }
+
   /// Under a sum a point at which every body is 0 takes no part. Conditions of indices alone.
   std::vector<ExprId> of_every_body() {
     if (!adds(graph_, r_.monoid)) return {};
@@ -191,7 +198,8 @@ Comprehension tightened(Graph& graph, Comprehension node) {
 
 namespace {
 
-void tighten(Graph& graph, Node& node) {
+/// `names` are the graph's once a node needs them.
+void tighten(Graph& graph, Node& node, std::optional<Names>& names) {
   auto& c = std::get<Comprehension>(node.definition);
   if (!c.reduction || c.scan) return;
   Comprehension tight = tightened(graph, c);
@@ -207,9 +215,10 @@ void tighten(Graph& graph, Node& node) {
   // Proofs that needed the filter as it stood keep it.
   if (!unproved_reads(graph, tight).empty()) return;
   const std::string& name = graph[c.results[0].tensor].name;
+  if (before.filter && !names) names.emplace(graph);
   if (before.filter)
     node.derivation.push_back(fmt::format("tighten_bounds: `{}` bounds the indices of `{}`",
-                                          to_text(graph, c, before.filter), name));
+                                          to_text(graph, c, before.filter, *names), name));
   else if (bounded)
     node.derivation.push_back(
         fmt::format("tighten_bounds: the indices of `{}` end where its body is 0", name));
@@ -219,9 +228,10 @@ void tighten(Graph& graph, Node& node) {
 } // namespace
 
 Graph tighten_bounds(Graph graph) {
+  std::optional<Names> names;
   for_each_block(graph, [&](std::vector<Node>& nodes, const TensorSet&) {
     for (Node& node : nodes)
-      if (std::holds_alternative<Comprehension>(node.definition)) tighten(graph, node);
+      if (std::holds_alternative<Comprehension>(node.definition)) tighten(graph, node, names);
   });
   return graph;
 }

@@ -26,7 +26,8 @@ public:
     const auto* c = std::get_if<Comprehension>(&graph_.nodes[n].definition);
     if (!c || !c->reduction || c->scan || c->reduction->axes.empty()) return std::nullopt;
     const Monoid& m = graph_[c->reduction->monoid];
-    if (m.form != Monoid::Form::expressions) return std::nullopt;
+    const bool lists = m.form == Monoid::Form::topk;
+    if (lists && (m.k == 0 || c->reduction->axes.size() > 1)) return std::nullopt;
     for (const Result& result : c->results)
       if (graph_[result.tensor].over) return std::nullopt;
     auto sides = contraction(graph_, *c);
@@ -34,6 +35,7 @@ public:
     // Without tiles a reduction over several axes runs inside one thread: its rows come first.
     const auto& axes = c->reduction->axes;
     Load load = tile ? of_tiles(*c, *sides) : axes.size() == 1 ? of_row(n, *c) : of_threads(*c);
+    if (lists) load.shortest = 256;
     if (!batch_invariant_ && load.workers * 2 > load.wanted) return std::nullopt;
     if (!tile && axes.size() > 1) {
       auto extent = polynomial_of(graph_.exprs, axes[0].extent);
@@ -44,7 +46,9 @@ public:
     double most = depth / load.shortest;
     double parts = batch_invariant_ ? most : std::min(most, load.wanted / load.workers);
     int64_t count = 1;
-    while (count * 2 <= parts && count < max_parts) count *= 2;
+    // One thread merges the lists of a row: no more elements than another has in its part.
+    auto few = [&](int64_t n) { return !lists || double(n) * double(n) * double(m.k) <= depth; };
+    while (count * 2 <= parts && count < max_parts && few(count * 2)) count *= 2;
     // Two parts do not pay for a second kernel.
     return count > 2 ? std::optional(Parts{n, 0, count}) : std::nullopt;
   }

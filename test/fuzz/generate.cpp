@@ -1,4 +1,5 @@
 #include "generate.h"
+#include "linear.h"
 #include "terms.h"
 #include <fmt/format.h>
 #include <set>
@@ -120,7 +121,7 @@ private:
   }
 
   void equation() {
-    switch (pick(0, 11)) {
+    switch (pick(0, 12)) {
     case 0: return scan();
     case 1: return topk();
     case 2: return user_monoid();
@@ -128,6 +129,7 @@ private:
     case 4: return repeat();
     case 5: return recur();
     case 6: return macro();
+    case 7: return linear_states();
     default: return map();
     }
   }
@@ -294,6 +296,29 @@ private:
     Indices stacked{time};
     stacked.insert(stacked.end(), scope.begin(), scope.end());
     define(all, Sort::real, stacked, {4, false});
+  }
+
+  /// A sequence whose declared sizes make its laws worthwhile, though it is short.
+  void linear_states() {
+    bool corrected = choices_.one_in(3);
+    static constexpr int lengths[] = {0, 1, 2, 3, 17, 63, 64, 65};
+    int length = corrected ? pick(0, 5) : lengths[pick(0, 7)];
+    std::string name = fresh();
+    auto size = [&](const char* part, const char* range, int value) {
+      std::string dim = name + "_" + part;
+      say(fmt::format("dim {} in {}", dim, range));
+      out_.dims[dim] = value;
+      return Extent{dim, value > 0 ? 1 : 0, value};
+    };
+    Extent time = size("T", "0..100000", length);
+    time.lo = 0;
+    Extent rows = size("P", "1..4096", pick(1, 3)), columns = size("N", "1..4096", pick(1, 2));
+    Linear linear = fuzz::linear(choices_, terms_, name, time, rows, columns, corrected);
+    for (std::string& statement : linear.statements) say(std::move(statement));
+    for (Tensor& tensor : linear.defined) {
+      outputs_.insert(tensor.name);
+      tensors_.push_back(std::move(tensor));
+    }
   }
 
   /// Perhaps one output in place of an input: a scattered write into it.

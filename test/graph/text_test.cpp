@@ -3,6 +3,7 @@
 #include "graph/text.h"
 #include "graph/verify.h"
 #include <catch2/catch.hpp>
+#include <ctime>
 
 using namespace tang;
 using namespace tang::graph;
@@ -114,6 +115,22 @@ TEST_CASE("names that collide or are reserved change", "[text]") {
   b.map("y", {}, b.read(c, {}), Builder::output);
   std::string text = text_of(b);
   CHECK(contains(text, "h = sum_1 + 1.0\nh_1 = h + 1.0\ny = h_1\n"));
+}
+
+TEST_CASE("many tensors of one name are named in linear time", "[text]") {
+  Builder b;
+  TensorId t = b.input("x", ElemType::f32, {});
+  constexpr int count = 30000;
+  for (int n = 0; n < count; ++n) {
+    b.begin();
+    t = b.map("h", {}, b.s.unary(Op::neg, b.read(t, {})),
+              n + 1 == count ? Builder::output : TensorKind::intermediate);
+  }
+  std::clock_t start = std::clock();
+  std::string text = to_text(b.graph);
+  // Trying all names that are taken would take minutes.
+  CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 10);
+  CHECK(contains(text, "_29999 = -h_"));
 }
 
 TEST_CASE("a doubling DAG prints in linear size", "[text]") {

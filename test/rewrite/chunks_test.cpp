@@ -100,7 +100,7 @@ TEST_CASE("states that are only contracted are not stored", "[chunk_scans]") {
 }
 
 TEST_CASE("a recurrence in chunks starts from its state", "[chunk_scans]") {
-  for (const char* decay : {"a[t, h] * ", ""}) {
+  for (const char* decay : {"a[t, h] * ", "", "where(on[t] == 1, 0, a[t, h]) * "}) {
     Graph g = graph_of_body(head + "recur t: T carry s = s0 {\n  s[h, p, n] = " + decay +
                             "s[h, p, n] + " + outer +
                             "\n  y[h, p] = sum[n] s[h, p, n] * cm[t, n]\n} collect ys = y\n"

@@ -15,6 +15,7 @@ input v : f64[T, H, V]
 input a : f64[T, H]
 input b : f64[T, H]
 input s0 : f64[H, V, K]
+input on : i32[T] in 0..1
 key[t, h, i] = k[t, h, i] / 6
 )";
 
@@ -54,7 +55,17 @@ TEST_CASE("corrections are solved for in chunks", "[solve_feedback]") {
         // Nothing is forgotten; the state is looked at with another vector than it is changed by.
         std::string(
             "  r[h, j] = sum[i] s[h, j, i] * q[t, h, i] / 8\n"
-            "  s[h, j, i] = s[h, j, i] + (v[t, h, j] - r[h, j]) * key[t, h, i] * b[t, h]")}) {
+            "  s[h, j, i] = s[h, j, i] + (v[t, h, j] - r[h, j]) * key[t, h, i] * b[t, h]"),
+        // Steps that change nothing, forget everything, or add without a correction.
+        std::string("  r[h, j] = sum[i] s[h, j, i] * key[t, h, i]\n"
+                    "  s[h, j, i] = where(on[t] == 1, a[t, h] * s[h, j, i] + (v[t, h, j] - "
+                    "r[h, j]) * key[t, h, i], s[h, j, i])"),
+        std::string("  r[h, j] = where(on[t] == 1, 0, a[t, h]) * sum[i] s[h, j, i] * key[t, h, i]\n"
+                    "  s[h, j, i] = where(on[t] == 1, 0, a[t, h]) * s[h, j, i] + (v[t, h, j] - "
+                    "r[h, j]) * key[t, h, i]"),
+        std::string("  r[h, j] = sum[i] s[h, j, i] * key[t, h, i]\n"
+                    "  s[h, j, i] = a[t, h] * s[h, j, i] + v[t, h, j] * key[t, h, i] - where(on[t] "
+                    "== 1, b[t, h] * r[h, j], 0) * key[t, h, i]")}) {
     INFO(body);
     Graph g = graph_of_body(head + recurrence(body));
     Graph once = solve_feedback(g), all = rewritten(g);
@@ -96,6 +107,20 @@ TEST_CASE("a later key that is no number does not reach earlier steps", "[solve_
   for (int64_t step = 0; step < 40; ++step) CHECK(std::isfinite(os.as_real(step * 64)));
   CHECK(std::isnan(os.as_real(40 * 64)));
   CHECK(std::isnan(os.as_real(69 * 64)));
+}
+
+TEST_CASE("a key that is no number in a step that is left out reaches nothing",
+          "[solve_feedback]") {
+  std::string late = head;
+  late.replace(late.find("k[t, h, i] / 6"), 14,
+               "where(t == 40, sqrt(-1 - k[t, h, i] * k[t, h, i]), k[t, h, i] / 6)");
+  Graph all = rewritten(graph_of_body(
+      late + recurrence("  r[h, j] = sum[i] s[h, j, i] * key[t, h, i]\n"
+                        "  s[h, j, i] = where(t == 40, s[h, j, i], a[t, h] * s[h, j, i] + b[t, h] * "
+                        "(v[t, h, j] - r[h, j]) * key[t, h, i])")));
+  CHECK(long_recurrences(all) == 0);
+  auto os = run(all, {70, 1}).at("os");
+  for (int64_t k = 0; k < os.size(); ++k) REQUIRE(std::isfinite(os.as_real(k)));
 }
 
 TEST_CASE("recurrences of another form stay", "[solve_feedback]") {

@@ -308,6 +308,24 @@ TEST_CASE("counts need no loop", "[count_points]") {
   CHECK(count("sum[j: T] inf") == "a loop");
 }
 
+TEST_CASE("a factor that leaves a sum leaves the sums behind it", "[hoist_invariant_factors]") {
+  Graph g = all("dim N in 1..50, M in 1..50\ninput x : f64[N, M]\ninput w : f64[N, M]\n"
+                "p[i] = sum[j] -0.5 * x[i, j]\nq[j] = sum[i] p[i] * w[i, j] / 3\n"
+                "y[i] = sum[j] q[j] * x[i, j]\noutput y : f64[N]\n",
+                {5, 3});
+  size_t sums = 0;
+  for (const Node& node : g.nodes) {
+    const auto& c = std::get<Comprehension>(node.definition);
+    if (!c.reduction) continue;
+    ++sums;
+    std::string body = to_text(g, c, c.reduction->body[0]);
+    INFO(body);
+    CHECK(body.find("0.5") == body.npos);
+    CHECK(body.find('3') == body.npos);
+  }
+  CHECK(sums == 3);
+}
+
 TEST_CASE("what makes every body of a sum 0 becomes a bound", "[tighten_bounds]") {
   auto reduction = [](const std::string& body) {
     Graph g = all("dim S in 1..50\ninput x : f32[S, S]\ninput z : f32[S]\ny[i: S] = " + body +
@@ -317,12 +335,17 @@ TEST_CASE("what makes every body of a sum 0 becomes a bound", "[tighten_bounds]"
     const Axis& axis = c.reduction->axes[0];
     std::string text = axis.lo ? to_text(g, c, axis.lo) : "";
     text += ".." + (axis.hi ? to_text(g, c, axis.hi) : "") + ": ";
+    if (c.reduction->filter) text += to_text(g, c, c.reduction->filter) + ": ";
     return text + to_text(g, c, c.reduction->body[0]);
   };
   CHECK(reduction("sum[j: S] z[j] * where(j <= i, x[i, j], 0)") == "..i + 1: z[j] * x[i, j]");
   CHECK(reduction("sum[j: S] -where(i < j, 0, x[i, j])") == "..i + 1: -x[i, j]");
   CHECK(reduction("sum[j: S] where(j <= i and z[j] > 0, x[i, j], 0)") ==
         "..i + 1: where(0.0 < z[j], x[i, j], 0.0)");
+  // The bound implies a condition that was there before it.
+  CHECK(reduction("sum[j: S where i > 2] where(j <= i - 3, x[i, j], 0)") == "..i - 2: x[i, j]");
+  CHECK(reduction("sum[j: S where i > 3] where(j <= i - 3, x[i, j], 0)") ==
+        "..i - 2: 3 < i: x[i, j]");
   // A choice that a filter has made.
   CHECK(reduction("max[j: S where j <= i] where(j <= i + 1, x[i, j], z[j])") == "..i + 1: x[i, j]");
   // A point at which the body is not 0 takes part; so does every point of another monoid.

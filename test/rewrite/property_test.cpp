@@ -195,18 +195,6 @@ private:
   std::vector<TensorId> reals_;
 };
 
-/// The first line in which two texts differ, from both; or empty.
-std::string first_difference(const std::string& a, const std::string& b) {
-  std::istringstream left(a), right(b);
-  std::string x, y;
-  while (true) {
-    bool more = static_cast<bool>(std::getline(left, x));
-    if (more != static_cast<bool>(std::getline(right, y)) || (more && x != y))
-      return "once:  " + x + "\ntwice: " + y;
-    if (!more) return "";
-  }
-}
-
 } // namespace
 
 TEST_CASE("random graphs keep their meaning", "[rewrite][property]") {

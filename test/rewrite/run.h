@@ -94,7 +94,10 @@ inline std::string difference(const Graph& a, const Graph& b, const std::vector<
     ElemType type = ElemType::f64;
     for (TensorId id : a.outputs)
       if (a[id].name == name) type = a[id].type;
-    double tolerance = scalar_of(type) != Scalar::real ? 0 : info(type).bits < 32 ? 8e-3 : 1e-5;
+    double tolerance = scalar_of(type) != Scalar::real ? 0
+                       : info(type).bits < 32          ? 8e-3
+                       : type == ElemType::f64         ? 1e-9
+                                                       : 1e-5;
     for (int64_t k = 0; k < x.size(); ++k) {
       double p = x.as_real(k), q = y.as_real(k);
       bool same = p == q || (std::isnan(p) && std::isnan(q)) ||
@@ -105,6 +108,18 @@ inline std::string difference(const Graph& a, const Graph& b, const std::vector<
     }
   }
   return "";
+}
+
+/// The first line in which two texts differ, from both; or empty.
+inline std::string first_difference(const std::string& a, const std::string& b) {
+  std::istringstream left(a), right(b);
+  std::string x, y;
+  while (true) {
+    bool more = static_cast<bool>(std::getline(left, x));
+    if (more != static_cast<bool>(std::getline(right, y)) || (more && x != y))
+      return "once:  " + x + "\ntwice: " + y;
+    if (!more) return "";
+  }
 }
 
 /// Runs each pass by itself and all in order; each must verify and keep the meaning, and running

@@ -16,7 +16,6 @@ size_t split_all(const std::string& body, const std::vector<std::vector<int64_t>
     const auto* c = std::get_if<Comprehension>(&whole.nodes[n].definition);
     if (!c || !c->reduction || c->scan) continue;
     const Monoid& m = whole[c->reduction->monoid];
-    if (m.form != Monoid::Form::expressions) continue;
     for (size_t axis = 0; axis < (m.commutative ? c->reduction->axes.size() : 1); ++axis)
       for (int64_t parts : {0, 1, 2, 3, 7, 64}) {
         std::vector<Split> split{{n, axis, parts}};
@@ -77,6 +76,23 @@ output s : i64
 output all_small : bool[6]
 )",
                     {{0}, {1}, {2}, {17}}) >= 30);
+  }
+  SECTION("lists of the largest: ties, NaN, -inf, and fewer elements than places") {
+    CHECK(split_all(R"(dim N in 0..4096
+input x : f32[3, N]
+input z : i32[3, N] in 0..3
+(v[i, n], k[i, n]) = topk[j; 4] where(x[i, j] > 1, nan, x[i, j])
+(u[i, n], l[i, n]) = topk[j; 3] where(x[i, j] < 0.5, -inf, x[i, j])
+(w[i, n], m[i, n]) = topk[j where z[i, j] != i; 5] z[i, j]
+y[i, n] = v[i, n] * 2
+output y : f32[3, 4]
+output k : i32[3, 4]
+output u : f32[3, 3]
+output l : i32[3, 3]
+output w : i64[3, 5]
+output m : i32[3, 5]
+)",
+                    {{0}, {1}, {2}, {17}, {129}}) == 18);
   }
   SECTION("a monoid that does not commute") {
     CHECK(split_all(R"(dim N in 0..4096
