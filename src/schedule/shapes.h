@@ -39,6 +39,19 @@ bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
 int64_t staged_bytes(const graph::Graph& graph, const graph::Comprehension& node,
                      const graph::Operands& operands, const plan::Fields& fields);
 
+/// A sum of products that matrix units can do.
+struct MatrixProduct {
+  plan::Precision precision = plan::Precision::full; ///< of both factors
+  std::vector<graph::ExprId> vectors; ///< extents that are multiples of what a copy moves
+};
+std::optional<MatrixProduct> matrix_product(const graph::Graph& graph,
+                                            const graph::Comprehension& node,
+                                            const graph::Sides& sides, const Machine& machine);
+/// Adds the variants that run it on matrix units.
+void add_matrix_variants(const graph::Graph& graph, const graph::Comprehension& node,
+                         const graph::Sides& sides, const MatrixProduct& product,
+                         const Machine& machine, plan::KernelPlan& kernel);
+
 plan::KernelPlan plan_point(const graph::Graph& graph, const graph::Comprehension& node, int level,
                             const Machine& machine);
 plan::KernelPlan plan_row(const graph::Graph& graph, const std::vector<graph::Node>& nodes,

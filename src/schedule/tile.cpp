@@ -63,6 +63,10 @@ plan::KernelPlan plan_tile(const Graph& graph, const Comprehension& c, const gra
     kernel.variants.push_back(v);
     return kernel;
   }
+  if (auto product = matrix_product(graph, c, sides, machine)) {
+    add_matrix_variants(graph, c, sides, *product, machine, kernel);
+    if (!kernel.variants.empty() && kernel.variants.back().when.empty()) return kernel;
+  }
   auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
   // Small problems: smaller tiles, so that more blocks share the work.
   bool small = (rows && *rows <= 32) || (cols && *cols <= 32);
