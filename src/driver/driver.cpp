@@ -93,6 +93,7 @@ void run_verb(Session& session) {
   case Verb::targets: return list_targets(session);
   case Verb::explain: return explain_code(session);
   case Verb::report: return show_report(session);
+  case Verb::layout: return evaluate_layout(session);
   case Verb::later:
     session.sink.report(Kind::not_in_this_version, {}, "`tangc {}` is not part of this version",
                         session.arguments.verb_name);

@@ -17,6 +17,8 @@ constexpr VerbRow verbs[] = {
     {Verb::explain, 'E', "explain", "CODE", 1, 1, "long text of a diagnostic"},
     {Verb::report, 'P', "report", "A.sol.json [B.sol.json]", 1, 2,
      "a report as text; with two, the difference"},
+    {Verb::layout, 'L', "layout", "EXPR", 1, 1,
+     "evaluate an expression of layouts, or draw what it gives"},
 };
 
 constexpr OptionRow options[] = {
@@ -52,7 +54,7 @@ const VerbRow& row_of(Verb verb) {
 }
 
 std::optional<Verb> verb_named(std::string_view name) {
-  if (name == "tune" || name == "import" || name == "layout") return Verb::later;
+  if (name == "tune" || name == "import") return Verb::later;
   for (const VerbRow& row : verbs)
     if (!row.name.empty() && row.name == name) return row.verb;
   return std::nullopt;
