@@ -64,8 +64,16 @@ public:
   Built run() {
     threads();
     blocks();
-    for (Side* s : {&a_, &b_side_}) allocate(*s);
     auto& v = b_.values();
+    // The last group may have more blocks than there are rows.
+    b_.when(f_.raster > 1 ? v.less(a_.first, a_.count) : ValueId(), [&] { body(); });
+    return b_.finish();
+  }
+
+private:
+  void body() {
+    auto& v = b_.values();
+    for (Side* s : {&a_, &b_side_}) allocate(*s);
     accumulators_ = b_.registers("acc", Type::f32,
                                  {f_.warp_m / atom_m_, f_.warp_n / atom_n_, values_of_d()});
     over_accumulators([&](ValueId i, ValueId j) {
@@ -75,10 +83,8 @@ public:
     });
     main_loop();
     epilogue();
-    return b_.finish();
   }
 
-private:
   /// One operand: where its tiles lie, how they are filled, and its fragments.
   struct Side {
     ExprId operand;
@@ -127,7 +133,8 @@ private:
     // The lane's digits are those of the accumulators, which every point has one of.
     ValueId lane = v.integer(0);
     int64_t below = 1;
-    for (const layout::Mode& digit : product_->operands[0].layout.parts()[0].leaves) {
+    const Layout lanes = product_->operands[0].layout.parts()[0];
+    for (const layout::Mode& digit : lanes.leaves) {
       lane_digits_.push_back(mode("lane", static_cast<int>(digit.size.factor)));
       lane = v.add(lane, v.mul(lane_digits_.back(), v.integer(below)));
       below *= digit.size.factor;
@@ -144,9 +151,12 @@ private:
   void blocks() {
     auto& v = b_.values();
     a_.count = axes_.size_of(sides_.m), b_side_.count = axes_.size_of(sides_.n);
-    ValueId bm = axes_.block_mode("bm", v.ceildiv(a_.count, f_.block_m)),
+    // Blocks that run side by side share rows and columns of the operands (`raster`).
+    ValueId in_group = axes_.block_mode("bm", v.integer(f_.raster)),
             bn = axes_.block_mode("bn", v.ceildiv(b_side_.count, f_.block_n)),
+            group = axes_.block_mode("group", v.ceildiv(a_.count, int64_t{f_.block_m} * f_.raster)),
             batch = axes_.block_mode("batch", axes_.size_of(sides_.batch));
+    ValueId bm = v.add(v.mul(group, v.integer(f_.raster)), in_group);
     axes_.bind_points(sides_.batch, batch);
     a_.first = v.mul(bm, v.integer(f_.block_m)), b_side_.first = v.mul(bn, v.integer(f_.block_n));
     depth_ = axes_.depth();
@@ -191,9 +201,6 @@ private:
                                      : divided(s.first, unit),
             first_line = s.along_sum ? s.first : v.mul(step, v.integer(f_.block_k));
     ValueId at = b_.let("unit", v.add(first_unit, chunk));
-    auto within = [&](ValueId place, ValueId end) {
-      return v.binary(Op::min, place, v.sub(end, v.integer(1)));
-    };
     const atomics::Row* move = atomics::find_move(
         e_.machine.target, {kernel::Memory::shared, kernel::Memory::global, format_,
                             unit * graph::info(format_).bits / 8, true, true});
@@ -203,15 +210,12 @@ private:
         ValueId place = v.add(row, v.mul(i, v.integer(rows)));
         ValueId line = b_.let("line", v.add(first_line, place));
         ValueId exists = v.both(v.less(line, lines), v.less(at, units));
-        // What does not exist is not read; its address is that of something that does.
-        ValueId near_line = b_.let("near", within(line, lines)),
-                near_unit = b_.let("near", within(at, units));
         if (s.along_sum) {
-          axes_.bind_points(s.axes, near_line);
-          axes_.bind_sum(near_unit, unit);
+          axes_.bind_points_if(s.axes, line);
+          axes_.bind_sum_if(at, unit);
         } else {
-          axes_.bind_sum(near_line);
-          axes_.bind_points(s.axes, near_unit, unit);
+          axes_.bind_sum_if(line);
+          axes_.bind_points_if(s.axes, at, unit);
         }
         Ref to{s.tile, {slot, place, v.mul(chunk, v.integer(unit))}};
         b_.emit({kernel::Atom{move, {to, memory(s.operand)}, {}, exists}});
@@ -327,7 +331,7 @@ private:
 
   /// Neighbours along the columns that a thread stores at once.
   int neighbours() const {
-    const layout::Mode& first = product_->operands[0].layout.parts()[1].leaves[0];
+    const layout::Mode first = product_->operands[0].layout.parts()[1].leaves[0];
     bool pairs = first.stride.basis == "n" && first.stride.amount.is(1);
     for (const graph::Result& result : c_.results) {
       const graph::Tensor& t = g_[result.tensor];

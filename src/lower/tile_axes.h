@@ -22,6 +22,11 @@ public:
   void bind_points(const std::vector<size_t>& axes, ValueId flat, int unit = 1);
   /// The same for the axes of the sum.
   void bind_sum(ValueId flat, int unit = 1);
+  /// The same for a number of which only a predicate says that it is below their extent: what is
+  /// computed from an index that is none is not used. Several axes would be taken from a number that
+  /// has no coordinates, so they are bound to the last ones there are.
+  void bind_points_if(const std::vector<size_t>& axes, ValueId flat, int unit = 1);
+  void bind_sum_if(ValueId flat, int unit = 1);
   /// Groups of `unit` neighbours along the last of these point axes, or of the sum's axes.
   ValueId groups_of_points(const std::vector<size_t>& axes, int unit);
   ValueId groups_of_sum(int unit);
@@ -30,6 +35,8 @@ public:
   void set_point(size_t axis, ValueId value) { points_[axis] = value; }
 
 private:
+  bool bind_open(std::span<const graph::Axis* const> axes, ValueId flat, int unit);
+  ValueId nearest(std::span<const graph::Axis* const> axes, ValueId flat, int unit);
   std::vector<ValueId> coordinates(std::span<const graph::Axis* const> axes, ValueId flat,
                                    int unit);
   ValueId groups(std::span<const graph::Axis* const> axes, int unit);

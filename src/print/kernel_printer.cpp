@@ -470,7 +470,7 @@ void Printer::print(const Atom& atom) {
   for (int64_t immediate : atom.immediates) symbol += fmt::format("_{}", immediate);
   std::replace(symbol.begin(), symbol.end(), '.', '_');
   calls_.instructions.try_emplace(
-      symbol, dialect_.sentences.instruction({&row, atom.immediates, symbol}));
+      symbol, dialect_.sentences.instruction(Instruction{&row, atom.immediates, symbol}));
   std::vector<std::string> arguments;
   for (size_t i = 0; i < atom.operands.size(); ++i)
     arguments.push_back(operand(atom.operands[i], row.operands[i]));

@@ -31,6 +31,10 @@ struct Lengths {
 bool add_variant(const graph::Graph& graph, plan::KernelPlan& kernel, const plan::Fields& fields,
                  const Lengths& lengths);
 
+/// The product of the extents of point axes when they are fixed.
+std::optional<int64_t> fixed_size(const graph::Graph& graph, const graph::Comprehension& node,
+                                  const std::vector<size_t>& axes);
+
 /// Whether a contraction has enough rows and columns to reuse anything.
 bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
                   const graph::Sides& sides);
@@ -47,6 +51,10 @@ struct MatrixProduct {
 std::optional<MatrixProduct> matrix_product(const graph::Graph& graph,
                                             const graph::Comprehension& node,
                                             const graph::Sides& sides, const Machine& machine);
+/// Why matrix units cannot run it with these fields; empty where they can.
+std::optional<std::string> why_no_matrix(const graph::Graph& graph,
+                                         const graph::Comprehension& node,
+                                         const plan::Fields& fields, const Machine& machine);
 /// Adds the variants that run it on matrix units.
 void add_matrix_variants(const graph::Graph& graph, const graph::Comprehension& node,
                          const graph::Sides& sides, const MatrixProduct& product,

@@ -7,9 +7,6 @@ namespace tang::schedule {
 using graph::Comprehension;
 using graph::Graph;
 
-namespace {
-
-/// The product of extents when they are fixed.
 std::optional<int64_t> fixed_size(const Graph& graph, const Comprehension& node,
                                   const std::vector<size_t>& axes) {
   int64_t product = 1;
@@ -20,8 +17,6 @@ std::optional<int64_t> fixed_size(const Graph& graph, const Comprehension& node,
   }
   return product;
 }
-
-} // namespace
 
 int64_t staged_bytes(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
                      const plan::Fields& f) {
