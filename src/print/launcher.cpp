@@ -398,6 +398,7 @@ void Launcher::variant(Function& f, const Variant& variant) {
   Launch launch;
   launch.symbol = task_.kernel_symbols[variant.kernel.value];
   launch.threads = kernel.thread_count();
+  launch.shared_bytes = kernel.shared_bytes;
   launch.names = &f.names;
   for (size_t i = 0; i < variant.bindings.size(); ++i) {
     const Tensor& parameter = kernel[kernel.params[i]];

@@ -142,9 +142,14 @@ private:
             {"terms", terms}};
   }
 
+  static std::string shown(plan::Precision value) { return std::string(plan::name(value)); }
+  template <class T>
+  static T shown(T value) {
+    return value;
+  }
   Json fields_json(const plan::Fields& fields) {
     Json out = Json::object();
-#define TANG_FIELD(type, name, initial, least, greatest, readers, text) out[#name] = fields.name;
+#define TANG_FIELD(type, name, initial, least, greatest, readers, text) out[#name] = shown(fields.name);
 #include "plan/fields.def"
 #undef TANG_FIELD
     return out;
