@@ -2,7 +2,7 @@
 # reader; it runs again whenever one of the files changes.
 function(tangc_embed_atoms)
   set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
-  add_executable(tangc_embed_atoms ${folder}/embed_main.cpp ${folder}/load.cpp ${folder}/row.cpp)
+  add_executable(tangc_embed_atoms ${folder}/embed_main.cpp ${folder}/check.cpp ${folder}/load.cpp ${folder}/row.cpp)
   target_include_directories(tangc_embed_atoms PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(tangc_embed_atoms PRIVATE -Wall -Wextra)
   target_link_libraries(tangc_embed_atoms PRIVATE tang_targets tang_layout tang_graph)

@@ -78,8 +78,9 @@ std::string source(const std::vector<Row>& rows) {
   for (size_t i = 0; i < rows.size(); ++i)
     out.line("    {{{}, Kind::{}, native_{}, row_{}}},", literal(rows[i].name),
              enumerator(rows[i].kind), i, i);
-  out.raw("};\n\n} // namespace\n\nstd::span<const Entry> embedded_rows() {\n  return entries;\n}\n\n"
-          "} // namespace tang::atomics");
+  out.raw(
+      "};\n\n} // namespace\n\nstd::span<const Entry> embedded_rows() {\n  return entries;\n}\n\n"
+      "} // namespace tang::atomics");
   return out.take();
 }
 

@@ -1,4 +1,5 @@
 #include "atomics/load.h"
+#include "atomics/check.h"
 #include "layout/text.h"
 #include "targets/table_reader.h"
 #include <algorithm>
@@ -36,9 +37,9 @@ public:
 
   std::optional<std::vector<Row>> run() {
     std::vector<Row> rows;
-    for (const Table& table : reader_.roots(
-             {"name", "spec", "threads", "operands", "requires", "native_on", "completion", "cost",
-              "accumulates", "immediates", "otherwise", "print", "source"}))
+    for (const Table& table : reader_.roots({"name", "spec", "threads", "operands", "requires",
+                                             "native_on", "completion", "cost", "accumulates",
+                                             "immediates", "otherwise", "print", "source"}))
       rows.push_back(row(table));
     if (!reader_.ok()) return std::nullopt;
     return rows;
@@ -65,18 +66,23 @@ private:
       if (row.token == "none") row.token.clear();
     }
     if (table.has("immediates"))
-      for (const Item& item : reader_.list(table, "immediates")) row.immediates.push_back(item.text);
+      for (const Item& item : reader_.list(table, "immediates"))
+        row.immediates.push_back(item.text);
     if (table.has("otherwise")) row.zero_fills = reader_.text(table, "otherwise") == "zero";
     if (table.has("operands")) operands(reader_.table(table, "operands", {}), row);
     if (table.has("accumulates"))
-      row.accumulates = !row.operands.empty() &&
-                        reader_.text(table, "accumulates") == row.operands[0].name;
+      row.accumulates =
+          !row.operands.empty() && reader_.text(table, "accumulates") == row.operands[0].name;
     if (table.has("cost")) {
       Table cost = reader_.table(table, "cost", {"fma", "min_cycles"});
       if (cost.has("fma")) row.fma = reader_.integer(cost, "fma");
     }
     Table print = reader_.table(table, "print", {});
     for (const auto& entry : print.entries()) row.print[entry.key] = entry.value.text;
+    if (reader_.ok())
+      for (const std::string& fault : faults_of(row))
+        reader_.report(tang::Kind::table_bad_value, reader_.place(table, "name"), "`{}`: {}",
+                       row.name, fault);
     return row;
   }
 
@@ -119,8 +125,10 @@ private:
       why = "a swizzle and an offset say nothing about threads and values";
     } else {
       layout_ = std::get<layout::Swizzled>(read).layout;
-      if (auto extents = extents_of(layout_)) return *extents;
-      else why = extents.refusal().reason;
+      if (auto extents = extents_of(layout_))
+        return *extents;
+      else
+        why = extents.refusal().reason;
     }
     reader_.report(tang::Kind::table_bad_value, reader_.place(table, key), "`{}`: {}", text, why);
     return {};
@@ -134,7 +142,8 @@ private:
 
 Result<Extents> extents_of(const Layout& layout) {
   std::vector<Layout> parts = layout.parts();
-  if (parts.size() > 2) return layout::refuse("it has {} modes, not threads and values", parts.size());
+  if (parts.size() > 2)
+    return layout::refuse("it has {} modes, not threads and values", parts.size());
   int counts[2] = {1, 1};
   for (size_t i = 0; i < parts.size(); ++i) {
     auto count = layout::size(parts[i]);

@@ -25,7 +25,7 @@ enum class Kind : uint8_t { move, matmul, commit, wait };
 std::string_view name(Kind kind);
 
 struct Operand {
-  std::string name; ///< D, A, B; dst, src
+  std::string name;                    ///< D, A, B; dst, src
   std::optional<graph::ElemType> type; ///< empty: any format of so many bits (`b16`)
   int bits = 32;
   bool tf32 = false; ///< registers hold f32 of which the unit reads the 19 upper bits
@@ -43,13 +43,13 @@ struct Operand {
 struct Row {
   std::string name; ///< "mma.m16n8k16.f32.bf16"
   Kind kind = Kind::move;
-  int threads = 1; ///< that issue it together, neighbours; 1: each for itself
-  std::vector<Operand> operands;     ///< outputs first
+  int threads = 1;                    ///< that issue it together, neighbours; 1: each for itself
+  std::vector<Operand> operands;      ///< outputs first
   std::string needs;                  ///< the first target that has it
   std::vector<std::string> native_on; ///< where it is no emulation: nowhere else it is selected
-  std::string token;      ///< class of what an asynchronous row returns; what commit and wait are about
+  std::string token; ///< class of what an asynchronous row returns; what commit and wait are about
   std::vector<std::string> immediates; ///< numbers that are part of the instruction
-  bool zero_fills = false; ///< takes a predicate: where it fails, the destination becomes 0
+  bool zero_fills = false;  ///< takes a predicate: where it fails, the destination becomes 0
   bool accumulates = false; ///< the first operand is read too
   int64_t fma = 0;          ///< multiply-adds of one issue
   std::map<std::string, std::string> print; ///< by dialect

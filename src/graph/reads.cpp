@@ -204,8 +204,7 @@ std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension
 
 bool moves_as_vector(const Graph& graph, const Expr& read, const Axis& inner, int width) {
   const Tensor& t = graph[TensorId(read.ref)];
-  if (read.guarded || t.shape.empty() || !t.strides.empty() || is_packed(t.type))
-    return false;
+  if (read.guarded || t.shape.empty() || !t.strides.empty() || is_packed(t.type)) return false;
   const ExprStore& store = graph.exprs;
   const Expr& last = store[read.operands.back()];
   if (last.op != Op::index || last.ref != inner.index.value) return false;

@@ -17,8 +17,8 @@ using atomics::Memory;
 /// A data tensor: name, `shape:stride` layout, element type, memory. Offsets count elements.
 struct Tensor {
   std::string name;
-  /// Global and shared: storage. Registers: f32, f64, i32, i64 or bool; or a shorter format, several
-  /// elements in a register, which only instructions read and write.
+  /// Global and shared: storage. Registers: f32, f64, i32, i64 or bool; or a shorter format,
+  /// several elements in a register, which only instructions read and write.
   ElemType type = ElemType::f32;
   Memory memory = Memory::global;
   std::vector<ValueId> shape;

@@ -2,6 +2,7 @@
 // shared memory in chunks block_k deep, of which `pipeline` are under way at once; a warp owns
 // warp_m x warp_n points and multiplies fragments that lie in its registers as the instruction's
 // row of atomics/ says. While one step of fragments multiplies, the next is loaded.
+#include "atomics/check.h"
 #include "atomics/match.h"
 #include "base/check.h"
 #include "lower/emit.h"
@@ -22,19 +23,16 @@ using layout::Layout;
 namespace {
 
 /// How far a fragment reaches along an axis.
-int extent_along(const Layout& layout, std::string_view axis) {
-  int64_t last = 0;
-  for (const layout::Mode& mode : layout.leaves)
-    if (mode.stride.basis == axis) last += (mode.size.factor - 1) * mode.stride.amount.factor;
-  return static_cast<int>(last + 1);
+int extent_along(const Layout& layout, const std::string& axis) {
+  return static_cast<int>(atomics::extents_by_axis(layout).at(axis));
 }
 
 /// `count` fragments one behind the other along an axis, as one of so many times the values.
 Layout repeated(const Layout& fragment, int count, const std::string& axis) {
   std::vector<Layout> parts = fragment.parts();
   int step = extent_along(fragment, axis);
-  Layout more = Layout::leaf({layout::Monomial::constant(count),
-                              {layout::Monomial::constant(step), axis}});
+  Layout more =
+      Layout::leaf({layout::Monomial::constant(count), {layout::Monomial::constant(step), axis}});
   return Layout::tuple({parts[0], Layout::tuple({parts[1], more})});
 }
 
@@ -74,8 +72,8 @@ private:
   void body() {
     auto& v = b_.values();
     for (Side* s : {&a_, &b_side_}) allocate(*s);
-    accumulators_ = b_.registers("acc", Type::f32,
-                                 {f_.warp_m / atom_m_, f_.warp_n / atom_n_, values_of_d()});
+    accumulators_ =
+        b_.registers("acc", Type::f32, {f_.warp_m / atom_m_, f_.warp_n / atom_n_, values_of_d()});
     over_accumulators([&](ValueId i, ValueId j) {
       b_.loop("e", values_of_d(), LoopKind::unrolled, [&](ValueId e) {
         b_.store({accumulators_, {i, j, e}}, v.real(0, Type::f32));
@@ -177,14 +175,12 @@ private:
   /// Chunk number `step` of both operands into a slot of the ring; nothing where there is none.
   void fill(ValueId slot, ValueId step) {
     auto& v = b_.values();
-    ValueId some = v.both(v.less(v.mul(step, v.integer(f_.block_k)), depth_),
-                          v.both(v.less(v.integer(0), a_.count),
-                                 v.less(v.integer(0), b_side_.count)));
+    ValueId some =
+        v.both(v.less(v.mul(step, v.integer(f_.block_k)), depth_),
+               v.both(v.less(v.integer(0), a_.count), v.less(v.integer(0), b_side_.count)));
     b_.when(some, [&] {
       for (const Side* s : {&a_, &b_side_})
-        b_.spec("Move", "", {s->tile}, {}, [&] {
-          terms_.scope([&] { fill(*s, slot, step); });
-        });
+        b_.spec("Move", "", {s->tile}, {}, [&] { terms_.scope([&] { fill(*s, slot, step); }); });
     });
     b_.emit({kernel::Atom{commit_, {}, {}, {}}});
   }
@@ -197,8 +193,8 @@ private:
             row = b_.let("row", v.binary(Op::floordiv, thread_, v.integer(chunks)));
     ValueId units = s.along_sum ? axes_.groups_of_sum(unit) : axes_.groups_of_points(s.axes, unit);
     ValueId lines = s.along_sum ? s.count : depth_;
-    ValueId first_unit = s.along_sum ? v.mul(step, v.integer(f_.block_k / unit))
-                                     : divided(s.first, unit),
+    ValueId first_unit =
+                s.along_sum ? v.mul(step, v.integer(f_.block_k / unit)) : divided(s.first, unit),
             first_line = s.along_sum ? s.first : v.mul(step, v.integer(f_.block_k));
     ValueId at = b_.let("unit", v.add(first_unit, chunk));
     const atomics::Row* move = atomics::find_move(
@@ -289,11 +285,12 @@ private:
   /// Coordinates by axis of what a lane's number names.
   std::map<std::string, ValueId> coordinates(const Layout& lanes) {
     auto& v = b_.values();
-    std::map<std::string, ValueId> at{{"m", v.integer(0)}, {"n", v.integer(0)}, {"k", v.integer(0)}};
+    std::map<std::string, ValueId> at{
+        {"m", v.integer(0)}, {"n", v.integer(0)}, {"k", v.integer(0)}};
     int64_t below = 1;
     for (const layout::Mode& mode : lanes.leaves) {
-      ValueId digit = v.binary(Op::mod, divided(lane_, static_cast<int>(below)),
-                               v.integer(mode.size.factor));
+      ValueId digit =
+          v.binary(Op::mod, divided(lane_, static_cast<int>(below)), v.integer(mode.size.factor));
       ValueId& sum = at[mode.stride.basis];
       sum = v.add(sum, v.mul(digit, v.integer(mode.stride.amount.factor)));
       below *= mode.size.factor;
@@ -318,11 +315,11 @@ private:
     };
     b_.spec("MatMul", "", {accumulators_}, {a_.fragments, b_side_.fragments}, [&] {
       over_accumulators([&](ValueId i, ValueId j) {
-        b_.emit({kernel::Atom{product_,
-                              {{accumulators_, {i, j, v.integer(0)}}, fragment(a_, i),
-                               fragment(b_side_, j)},
-                              {},
-                              {}}});
+        b_.emit({kernel::Atom{
+            product_,
+            {{accumulators_, {i, j, v.integer(0)}}, fragment(a_, i), fragment(b_side_, j)},
+            {},
+            {}}});
       });
     });
   }
@@ -381,7 +378,8 @@ private:
 
   void row(const Layout& values, ValueId i, ValueId number, ValueId place) {
     auto& v = b_.values();
-    ValueId within = v.add(v.add(a_.warp_first, v.mul(i, v.integer(atom_m_))), v.add(place, lane_m_));
+    ValueId within =
+        v.add(v.add(a_.warp_first, v.mul(i, v.integer(atom_m_))), v.add(place, lane_m_));
     ValueId m = b_.let("m", v.add(a_.first, within));
     b_.when(v.less(m, a_.count), [&] {
       terms_.scope([&] {
@@ -435,8 +433,8 @@ private:
         terms_.bind(last, v.add(first, e));
         auto outer = terms_.exchange_state(state(v.add(number, e)));
         for (size_t i = 0; i < out.size(); ++i)
-          b_.store({out[i], {e}}, b_.narrowed(g_[c_.results[i].tensor].type,
-                                              terms_.lower(c_.results[i].value)));
+          b_.store({out[i], {e}},
+                   b_.narrowed(g_[c_.results[i].tensor].type, terms_.lower(c_.results[i].value)));
         terms_.exchange_state(std::move(outer));
       });
     });

@@ -16,15 +16,15 @@ public:
   ValueId depth();
   /// A mode of the grid.
   ValueId block_mode(const std::string& name, ValueId extent);
-  /// Binds point axes to the coordinates of one flat number, the last axis fastest. With `unit`, the
-  /// number counts groups of so many neighbours along the last axis, and the first of the group is
-  /// bound.
+  /// Binds point axes to the coordinates of one flat number, the last axis fastest. With `unit`,
+  /// the number counts groups of so many neighbours along the last axis, and the first of the group
+  /// is bound.
   void bind_points(const std::vector<size_t>& axes, ValueId flat, int unit = 1);
   /// The same for the axes of the sum.
   void bind_sum(ValueId flat, int unit = 1);
   /// The same for a number of which only a predicate says that it is below their extent: what is
-  /// computed from an index that is none is not used. Several axes would be taken from a number that
-  /// has no coordinates, so they are bound to the last ones there are.
+  /// computed from an index that is none is not used. Several axes would be taken from a number
+  /// that has no coordinates, so they are bound to the last ones there are.
   void bind_points_if(const std::vector<size_t>& axes, ValueId flat, int unit = 1);
   void bind_sum_if(ValueId flat, int unit = 1);
   /// Groups of `unit` neighbours along the last of these point axes, or of the sum's axes.

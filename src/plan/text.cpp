@@ -109,7 +109,8 @@ std::string to_text(const Fields& fields) {
   std::string text;
   const Fields initial;
   auto field = [&](std::string_view name, const auto& value, const auto& usual) {
-    if (value != usual) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, shown(value));
+    if (value != usual)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, shown(value));
   };
 #define TANG_FIELD(type, name, initial_value, least, greatest, readers, text)                      \
   field(#name, fields.name, initial.name);

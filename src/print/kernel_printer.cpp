@@ -19,8 +19,7 @@ bool is_fragment(const Tensor& tensor) {
 
 /// The storage that registers have: their machine format.
 std::string_view register_word(const Words& words, const Tensor& tensor) {
-  return is_fragment(tensor) ? words.fragment_type.text()
-                             : word(words, register_type(tensor.type));
+  return is_fragment(tensor) ? words.fragment_type.text() : word(words, register_type(tensor.type));
 }
 
 class Printer {
@@ -476,9 +475,9 @@ void Printer::print(const Atom& atom) {
     arguments.push_back(operand(atom.operands[i], row.operands[i]));
   if (row.zero_fills) {
     int bytes = row.operands[1].run_bytes();
-    arguments.push_back(atom.predicate ? fmt::format("{} ? {} : 0",
-                                                     values_.text(atom.predicate, logical_or), bytes)
-                                       : fmt::format("{}", bytes));
+    arguments.push_back(
+        atom.predicate ? fmt::format("{} ? {} : 0", values_.text(atom.predicate, logical_or), bytes)
+                       : fmt::format("{}", bytes));
   }
   out_.line("{}({});", symbol, fmt::join(arguments, ", "));
 }

@@ -149,7 +149,8 @@ private:
   }
   Json fields_json(const plan::Fields& fields) {
     Json out = Json::object();
-#define TANG_FIELD(type, name, initial, least, greatest, readers, text) out[#name] = shown(fields.name);
+#define TANG_FIELD(type, name, initial, least, greatest, readers, text)                            \
+  out[#name] = shown(fields.name);
 #include "plan/fields.def"
 #undef TANG_FIELD
     return out;

@@ -34,8 +34,7 @@ public:
 
   /// The partial results; the node becomes their merge.
   Node run() {
-    TANG_CHECK(!whole_.scan &&
-                   (split_.axis == 0 || graph_[whole_.reduction->monoid].commutative),
+    TANG_CHECK(!whole_.scan && (split_.axis == 0 || graph_[whole_.reduction->monoid].commutative),
                "a reduction that does not split");
     next_ = fresh_index(s_, whole_).value;
     Comprehension partial = parts();

@@ -47,8 +47,8 @@ const Axis* contiguous_axis(const Graph& graph, const Comprehension& c, ExprId o
   return nullptr;
 }
 
-/// A tile of a block and of its warps. 8 warps of 64 x 64 reach the most (measured on an H200 in code
-/// for sm_80); smaller tiles serve problems that would leave multiprocessors idle.
+/// A tile of a block and of its warps. 8 warps of 64 x 64 reach the most (measured on an H200 in
+/// code for sm_80); smaller tiles serve problems that would leave multiprocessors idle.
 struct Tile {
   int block_m, block_n, block_k, warp_m, warp_n, pipeline, raster;
 };
@@ -120,8 +120,8 @@ void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph
                          plan::KernelPlan& kernel) {
   auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
   if (rows && cols) {
-    int64_t blocks = (*rows + large.block_m - 1) / large.block_m *
-                     ((*cols + large.block_n - 1) / large.block_n);
+    int64_t blocks =
+        (*rows + large.block_m - 1) / large.block_m * ((*cols + large.block_n - 1) / large.block_n);
     add_tile(graph, product, machine, 5 * blocks < 3 * machine.units ? small : large, {}, kernel);
     return;
   }
@@ -171,7 +171,8 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
       if (lines != length && (threads % (length / copied) || lines % (threads * copied / length)))
         return fmt::format("{} threads do not copy {} lines of {} elements evenly", threads, lines,
                            length);
-  int64_t bytes = shared_bytes({f.block_m, f.block_n, f.block_k, f.warp_m, f.warp_n, f.pipeline, 1});
+  int64_t bytes =
+      shared_bytes({f.block_m, f.block_n, f.block_k, f.warp_m, f.warp_n, f.pipeline, 1});
   if (bytes > machine.dynamic_shared_bytes)
     return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
                        machine.dynamic_shared_bytes);

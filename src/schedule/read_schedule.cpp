@@ -78,7 +78,8 @@ private:
   void value(const Table& fields, std::string_view name, int, int, bool& out) {
     out = reader_.boolean(fields, name);
   }
-  void value(const Table& fields, std::string_view key, int, int, plan::Precision& out) {
+  void value(const Table& fields, std::string_view key, plan::Precision, plan::Precision,
+             plan::Precision& out) {
     std::string text = reader_.text(fields, key);
     for (plan::Precision precision : plan::all_precisions)
       if (plan::name(precision) == text) {

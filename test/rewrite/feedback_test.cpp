@@ -53,9 +53,8 @@ TEST_CASE("corrections are solved for in chunks", "[solve_feedback]") {
                     "  d[h, j] = (v[t, h, j] - r[h, j]) * b[t, h]\n"
                     "  s[h, j, i] = kept[h, j, i] + d[h, j] * key[t, h, i]"),
         // Nothing is forgotten; the state is looked at with another vector than it is changed by.
-        std::string(
-            "  r[h, j] = sum[i] s[h, j, i] * q[t, h, i] / 8\n"
-            "  s[h, j, i] = s[h, j, i] + (v[t, h, j] - r[h, j]) * key[t, h, i] * b[t, h]"),
+        std::string("  r[h, j] = sum[i] s[h, j, i] * q[t, h, i] / 8\n"
+                    "  s[h, j, i] = s[h, j, i] + (v[t, h, j] - r[h, j]) * key[t, h, i] * b[t, h]"),
         // Steps that change nothing, forget everything, or add without a correction.
         std::string("  r[h, j] = sum[i] s[h, j, i] * key[t, h, i]\n"
                     "  s[h, j, i] = where(on[t] == 1, a[t, h] * s[h, j, i] + (v[t, h, j] - "
@@ -115,9 +114,10 @@ TEST_CASE("a key that is no number in a step that is left out reaches nothing",
   late.replace(late.find("k[t, h, i] / 6"), 14,
                "where(t == 40, sqrt(-1 - k[t, h, i] * k[t, h, i]), k[t, h, i] / 6)");
   Graph all = rewritten(graph_of_body(
-      late + recurrence("  r[h, j] = sum[i] s[h, j, i] * key[t, h, i]\n"
-                        "  s[h, j, i] = where(t == 40, s[h, j, i], a[t, h] * s[h, j, i] + b[t, h] * "
-                        "(v[t, h, j] - r[h, j]) * key[t, h, i])")));
+      late +
+      recurrence("  r[h, j] = sum[i] s[h, j, i] * key[t, h, i]\n"
+                 "  s[h, j, i] = where(t == 40, s[h, j, i], a[t, h] * s[h, j, i] + b[t, h] * "
+                 "(v[t, h, j] - r[h, j]) * key[t, h, i])")));
   CHECK(long_recurrences(all) == 0);
   auto os = run(all, {70, 1}).at("os");
   for (int64_t k = 0; k < os.size(); ++k) REQUIRE(std::isfinite(os.as_real(k)));

@@ -14,9 +14,9 @@ namespace {
 
 /// What running the passes costs, counted: it is the same on every machine.
 struct Work {
-  size_t nodes = 0; ///< that are left
-  size_t most = 0;  ///< nodes after any pass
-  size_t terms = 0; ///< made on the way
+  size_t nodes = 0;                           ///< that are left
+  size_t most = 0;                            ///< nodes after any pass
+  size_t terms = 0;                           ///< made on the way
   std::map<std::string_view, double> seconds; ///< of the processor, by pass
 };
 
@@ -96,15 +96,16 @@ Graph chain_of_recurrences(int length, bool corrected) {
                      "input x : f32[T, P]\ninput a : f32[T]\ninput k : f32[T, N]\n"
                      "init[p: P, n: N] = 0.0\nzero[p: P] = 0.0\ny0[t, p] = x[t, p]\n";
   for (int n = 0; n < length; ++n)
-    text += corrected ? fmt::format("recur t: T carry s{1} = init {{\n"
-                                    "  r[p] = sum[n] s{1}[p, n] * k[t, n]\n"
-                                    "  s{1}[p, n] = a[t] * s{1}[p, n] + (y{0}[t, p] - r[p]) * k[t, n]\n"
-                                    "  o[p] = sum[n] s{1}[p, n] * k[t, n]\n}} collect y{1} = o\n",
-                                    n, n + 1)
-                      : fmt::format("recur t: T carry h{1} = zero {{\n"
-                                    "  h{1}[p] = a[t] * h{1}[p] + y{0}[t, p]\n"
-                                    "}} collect y{1} = h{1}\n",
-                                    n, n + 1);
+    text += corrected
+                ? fmt::format("recur t: T carry s{1} = init {{\n"
+                              "  r[p] = sum[n] s{1}[p, n] * k[t, n]\n"
+                              "  s{1}[p, n] = a[t] * s{1}[p, n] + (y{0}[t, p] - r[p]) * k[t, n]\n"
+                              "  o[p] = sum[n] s{1}[p, n] * k[t, n]\n}} collect y{1} = o\n",
+                              n, n + 1)
+                : fmt::format("recur t: T carry h{1} = zero {{\n"
+                              "  h{1}[p] = a[t] * h{1}[p] + y{0}[t, p]\n"
+                              "}} collect y{1} = h{1}\n",
+                              n, n + 1);
   return graph_of(text + fmt::format("output y{} : f32[T, P]\n", length));
 }
 
@@ -114,14 +115,15 @@ Graph chain_of_scans(int length, bool ends) {
                      "input x : f32[T, P]\ninput a : f32[T]\ninput k : f32[T, N]\n"
                      "y0[t, p] = x[t, p]\n";
   for (int n = 0; n < length; ++n)
-    text += ends ? fmt::format("(d{1}[t, p], s{1}[t, p]) = scan affine[t](a[t], y{0}[t, p])\n"
-                               "e{1}[p: P] = where(0 < T, s{1}[T - 1, p], 1)\n"
-                               "y{1}[t, p] = x[t, p] * e{1}[p]\n",
-                               n, n + 1)
-                 : fmt::format("u{1}[t, p, n] = y{0}[t, p] * k[t, n]\n"
-                               "(d{1}[t, p, n], s{1}[t, p, n]) = scan affine[t](a[t], u{1}[t, p, n])\n"
-                               "y{1}[t, p] = sum[n] s{1}[t, p, n] * k[t, n]\n",
-                               n, n + 1);
+    text +=
+        ends ? fmt::format("(d{1}[t, p], s{1}[t, p]) = scan affine[t](a[t], y{0}[t, p])\n"
+                           "e{1}[p: P] = where(0 < T, s{1}[T - 1, p], 1)\n"
+                           "y{1}[t, p] = x[t, p] * e{1}[p]\n",
+                           n, n + 1)
+             : fmt::format("u{1}[t, p, n] = y{0}[t, p] * k[t, n]\n"
+                           "(d{1}[t, p, n], s{1}[t, p, n]) = scan affine[t](a[t], u{1}[t, p, n])\n"
+                           "y{1}[t, p] = sum[n] s{1}[t, p, n] * k[t, n]\n",
+                           n, n + 1);
   return graph_of(text + fmt::format("output y{} : f32[T, P]\n", length));
 }
 

@@ -37,8 +37,7 @@ Graph checked_in_order(Graph g, const Sequence& sequence, Fired& fired, uint32_t
     INFO(pass.name << " gives\n" << text);
     ++fired[std::string(pass.name)];
     // What is worth repeating depends on costs, which change with what was put in.
-    if (pass.run != substitute_maps)
-      CHECK(first_difference(text, to_text(pass.run(once))) == "");
+    if (pass.run != substitute_maps) CHECK(first_difference(text, to_text(pass.run(once))) == "");
     int64_t length =
         std::max(sequence.least, sequence_lengths[nth++ % std::size(sequence_lengths)]);
     INFO("T = " << length);

@@ -50,12 +50,19 @@ private:
 
   /// Declares what the body mentions.
   static std::string declarations(const std::string& body) {
-    static constexpr const char* all[][2] = {
-        {"x", "f64[T, B, H, P]"}, {"w", "f64[T, B, H, P, N]"}, {"a", "f64[T, B, H]"},
-        {"g", "f64[T, H]"},       {"bm", "f64[T, B, H, N]"},   {"cm", "f64[T, B, H, N]"},
-        {"em", "f64[T, N]"},      {"qm", "f64[T, B, H, N]"},   {"dm", "f64[T, P]"},
-        {"s0", "f64[B, H, P, N]"}, {"m", "f64[N, N]"},         {"on", "i32[T] in 0..1"},
-        {"to", "i32[T, B, H] in 0..2"}};
+    static constexpr const char* all[][2] = {{"x", "f64[T, B, H, P]"},
+                                             {"w", "f64[T, B, H, P, N]"},
+                                             {"a", "f64[T, B, H]"},
+                                             {"g", "f64[T, H]"},
+                                             {"bm", "f64[T, B, H, N]"},
+                                             {"cm", "f64[T, B, H, N]"},
+                                             {"em", "f64[T, N]"},
+                                             {"qm", "f64[T, B, H, N]"},
+                                             {"dm", "f64[T, P]"},
+                                             {"s0", "f64[B, H, P, N]"},
+                                             {"m", "f64[N, N]"},
+                                             {"on", "i32[T] in 0..1"},
+                                             {"to", "i32[T, B, H] in 0..2"}};
     std::string text;
     for (const auto& [name, type] : all) {
       std::string use = std::string(name) + "[";
@@ -70,9 +77,7 @@ private:
 
   // ---- places: what has batches and heads where the state has none reads one of them
 
-  std::string heads() const {
-    return lead_.empty() ? "0, 0" : lead_ == "h, " ? "0, h" : "b, h";
-  }
+  std::string heads() const { return lead_.empty() ? "0, 0" : lead_ == "h, " ? "0, h" : "b, h"; }
   std::string at(const char* tensor, const std::string& rest = "") const {
     return fmt::format("{}[t, {}{}]", tensor, heads(), rest);
   }
@@ -93,10 +98,10 @@ private:
 
   /// A factor that no row moves: a product of inputs, within -1..1.
   std::string decay() {
-    std::string one = one_of({"tanh(" + at("a") + ")", "cos(" + at("a") + " / 4)",
-                              "exp(-abs(" + at("a") + "))", "sigmoid(" + at("a") + ")",
-                              "where(on[t] == 1, 1, tanh(" + at("a") + "))",
-                              "where(on[t] == 1, 0, cos(" + at("a") + "))", "0.875", "-0.5"});
+    std::string one =
+        one_of({"tanh(" + at("a") + ")", "cos(" + at("a") + " / 4)", "exp(-abs(" + at("a") + "))",
+                "sigmoid(" + at("a") + ")", "where(on[t] == 1, 1, tanh(" + at("a") + "))",
+                "where(on[t] == 1, 0, cos(" + at("a") + "))", "0.875", "-0.5"});
     return one_in(3) ? one + " * " + gate() : one;
   }
 
@@ -236,8 +241,8 @@ private:
     if (one_in(4))
       body += fmt::format("s{0} = scan sum[t{1}] u{0}\n", places, descending);
     else
-      body += fmt::format("(d{0}, s{0}) = scan affine[t{1}]({2}, u{0})\n", places, descending,
-                          decay());
+      body +=
+          fmt::format("(d{0}, s{0}) = scan affine[t{1}]({2}, u{0})\n", places, descending, decay());
     body += readers("s" + places, outputs);
     if (one_in(3)) { // the state at the end as well
       std::string end = descending.empty() ? "T - 1" : "0";
@@ -248,7 +253,8 @@ private:
   }
 
   std::string end_of(const std::string& place) const {
-    return fmt::format("e[{}p: P, n: N] = where(0 < T, s[{}, {}p, n], 7)\n", binders(), place, lead_);
+    return fmt::format("e[{}p: P, n: N] = where(0 < T, s[{}, {}p, n], 7)\n", binders(), place,
+                       lead_);
   }
 
   // ---- scans under other monoids
@@ -269,7 +275,8 @@ private:
       return "monoid extremes(lo = inf, hi = -inf) (a, b) -> (min(a.lo, b.lo), max(a.hi, b.hi))\n" +
              pair("extremes", ux + ", " + ux);
     case 4:
-      return "monoid latest(h = 0.0, v = 0.0) (a, b) -> (max(a.h, b.h), where(b.h > 0, b.v, a.v))\n" +
+      return "monoid latest(h = 0.0, v = 0.0) (a, b) -> (max(a.h, b.h), where(b.h > 0, b.v, "
+             "a.v))\n" +
              pair("latest", fmt::format("where({}, 1.0, 0.0), {}", condition(), ux));
     case 5: return pair("lse", ux + ", 1.0");
     case 6: return matrices(how);
@@ -323,8 +330,9 @@ private:
     const std::string s = fmt::format("s[{}p, n]", lead_);
     std::string body = fmt::format("key[t, {}n] = {} / 4\n", binders(), at("bm", ", n")), outputs;
     const std::string from = init(body);
-    body += fmt::format("recur t: T carry s = {} {{\n{}  o[{}p] = sum[n] {} * {}\n}} collect os = o\n",
-                        from, step, lead_, s, query);
+    body +=
+        fmt::format("recur t: T carry s = {} {{\n{}  o[{}p] = sum[n] {} * {}\n}} collect os = o\n",
+                    from, step, lead_, s, query);
     outputs = fmt::format("output os : f64[T, {}P]\n", extents());
     if (one_in(2)) outputs += "output s : " + state_type(false) + "\n";
     return body + outputs;
@@ -358,9 +366,10 @@ private:
                          r, s, key, factor, strength, value);
       break;
     case 4:
-      step = fmt::format("  {0} = sum[n] {1} * {2}\n  {1} = {3} * {1} + {5} * {2} - where({6}, {4} * "
-                         "{0}, 0) * {2} / 2\n",
-                         r, s, key, factor, strength, value, one_of({"on[t] == 1", "t < 40"}));
+      step =
+          fmt::format("  {0} = sum[n] {1} * {2}\n  {1} = {3} * {1} + {5} * {2} - where({6}, {4} * "
+                      "{0}, 0) * {2} / 2\n",
+                      r, s, key, factor, strength, value, one_of({"on[t] == 1", "t < 40"}));
       break;
     default:
       step = fmt::format("  {0} = {3} * sum[n] {1} * {2}\n  {1} = {3} * {1} + {4} * ({5} - {0}) * "
@@ -403,9 +412,10 @@ private:
                 fmt::format("where(on[t] == 1, t + c, {} + 1)", k),
                 fmt::format("on[t] * {} + 2", k), fmt::format("min({}, 3 - {})", k, to),
                 fmt::format("where({} == 1, {}, {} - on[t])", to, k, k)});
-    return fmt::format("zero[{0}c: 3] = 0\nrecur t: T carry k = zero {{ k[{1}c] = {2} }} collect ks "
-                       "= k\noutput ks : i64[T, {3}3]\noutput k : i64[{3}3]\n",
-                       binders(), lead_, step, extents());
+    return fmt::format(
+        "zero[{0}c: 3] = 0\nrecur t: T carry k = zero {{ k[{1}c] = {2} }} collect ks "
+        "= k\noutput ks : i64[T, {3}3]\noutput k : i64[{3}3]\n",
+        binders(), lead_, step, extents());
   }
 
   // ---- steps that must stay
@@ -478,7 +488,8 @@ std::string Sequence::with_gradient() const {
       places += comma + index;
       at = end;
     }
-    loss += fmt::format("{}(sum[{}] tanh({}[{}]))", loss.empty() ? "" : " + ", binders, name, places);
+    loss +=
+        fmt::format("{}(sum[{}] tanh({}[{}]))", loss.empty() ? "" : " + ", binders, name, places);
   }
   for (const auto& [name, shape] : inputs) {
     pairs += fmt::format("{}{} -> d_{}", pairs.empty() ? "" : ", ", name, name);

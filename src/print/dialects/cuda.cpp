@@ -193,9 +193,8 @@ public:
     size_t begin = text.find('"'), end = text.rfind('"');
     std::string head = text.substr(0, begin), body = text.substr(begin + 1, end - begin - 1);
     std::string statement = fmt::format("{}\"{}\"", head, filled(body));
-    bool memory = std::any_of(row_.operands.begin(), row_.operands.end(), [](const auto& o) {
-      return o.memory != kernel::Memory::registers;
-    });
+    bool memory = std::any_of(row_.operands.begin(), row_.operands.end(),
+                              [](const auto& o) { return o.memory != kernel::Memory::registers; });
     bool clobbers = memory || row_.operands.empty();
     if (!outputs_.empty() || !inputs_.empty() || clobbers)
       statement += fmt::format(" : {} : {}", fmt::join(outputs_, ", "), fmt::join(inputs_, ", "));
@@ -232,7 +231,8 @@ private:
       std::string place = fmt::format("{}[{}]", o.name, v);
       if (o.tf32) place = fmt::format("__float_as_uint({})", place);
       std::string constraint = written ? (row_.accumulates ? "+" : "=") : "";
-      (written ? outputs_ : inputs_).push_back(fmt::format("\"{}{}\"({})", constraint, letter, place));
+      (written ? outputs_ : inputs_)
+          .push_back(fmt::format("\"{}{}\"({})", constraint, letter, place));
     }
   }
 
@@ -283,8 +283,7 @@ const Dialect cuda_dialect = {
     .packed_stores = false,
     .widest_move = 16,
     .reads_arguments = false,
-    .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address,
-                  instruction},
+    .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address, instruction},
 };
 
 } // namespace tang::print
