@@ -29,8 +29,9 @@ static float float_of(uint16_t half) {
   return half & 0x8000 ? -value : value;
 }
 
-static uint16_t x[M * K], w[K * N], y[M * N];
-static float b[N];
+/* The header says how each tensor is aligned; a plain array need not be. */
+static _Alignas(16) uint16_t x[M * K], w[K * N], y[M * N];
+static _Alignas(16) float b[N];
 
 int main(void) {
   for (int i = 0; i < M * K; ++i) x[i] = half_of((float)(i * 7 % 33 - 16) / 16);

@@ -1,4 +1,5 @@
 // Products that classical evaluation cannot avoid.
+#include "bound/mixing.h"
 #include "bound/operations.h"
 #include "graph/contraction.h"
 #include "graph/reads.h"
@@ -42,37 +43,72 @@ public:
   }
 
   std::vector<Contraction> run() {
-    std::vector<Contraction> found;
     for (const Comprehension* node : group_.nodes)
-      if (auto contraction = one(*node)) found.push_back(std::move(*contraction));
-    return found;
+      if (node->reduction)
+        for (size_t field = 0; field < node->reduction->body.size(); ++field) one(*node, field);
+    std::vector<bool> left_out = mixed_products(f_.graph(), group_.nodes, products_);
+    std::vector<Contraction> kept;
+    for (size_t k = 0; k < found_.size(); ++k)
+      if (!left_out[k]) kept.push_back(std::move(found_[k]));
+    return kept;
   }
 
 private:
-  std::optional<Contraction> one(const Comprehension& node) {
-    if (node.results.size() != 1 || !node.reduction) return std::nullopt;
-    auto needed = traffic_.needed.find(node.results[0].tensor);
-    if (needed == traffic_.needed.end()) return std::nullopt;
-    if (!is_sum(f_.graph()[node.reduction->monoid])) return std::nullopt;
-    auto sides = contraction(f_.graph(), node);
-    if (!sides) return std::nullopt;
-    Operands operands = operands_of(f_.graph(), node, *sides);
-    if (!is_product(node.reduction->body[0], operands) || !state_is_needed(node))
-      return std::nullopt;
-    if (whole_ && !unavoidable(node, operands)) return std::nullopt;
-    auto points = points_of(node, *sides, operands);
-    if (!points) return std::nullopt;
-    for (ExprId factor : needed->second.factors) points = f_.product(*points, factor);
+  /// What one field of a node's reduction multiplies.
+  void one(const Comprehension& node, size_t field) {
+    if (!is_sum(f_.graph()[node.reduction->monoid], field)) return;
+    // The field by itself: what stands beside it decides neither its operands nor its sides.
+    Comprehension alone = node;
+    alone.reduction->body = {node.reduction->body[field]};
+    auto sides = contraction(f_.graph(), alone);
+    if (!sides) return;
+    Operands operands = operands_of(f_.graph(), alone, *sides);
+    if (!is_product(node.reduction->body[field], operands)) return;
+    const Result* result = needing(node, field, operands);
+    if (!result) return;
+    auto points = points_of(alone, *sides, operands);
+    if (!points || !first_of_its_kind(operands)) return;
+    for (ExprId factor : traffic_.needed.at(result->tensor).factors)
+      points = f_.product(*points, factor);
     Contraction out;
-    out.result = node.results[0].tensor, out.points = *points, out.scalar = Scalar::integer;
+    out.result = result->tensor, out.points = *points, out.scalar = Scalar::integer;
     describe(operands, out);
-    return out;
+    found_.push_back(std::move(out));
+    Product product{&node, field, {}};
+    for (const auto* side : {&operands.a, &operands.b})
+      for (ExprId read : reads_below(*side)) product.tensors.insert(TensorId(s_[read].ref));
+    products_.push_back(std::move(product));
   }
 
-  bool is_sum(const Monoid& m) const {
-    if (m.form != Monoid::Form::expressions || m.fields.size() != 1) return false;
-    const Expr& e = s_[m.combine[0]];
-    return e.op == Op::add && s_[e.operands[0]].op == Op::lhs && s_[e.operands[1]].op == Op::rhs;
+  /// A result that is needed in full and cannot be told without the sum; the one with the fewest
+  /// conditions.
+  const Result* needing(const Comprehension& node, size_t field, const Operands& operands) const {
+    const Result* best = nullptr;
+    size_t conditions = 0;
+    for (const Result& result : node.results) {
+      auto needed = traffic_.needed.find(result.tensor);
+      if (needed == traffic_.needed.end()) continue;
+      auto is_state = [&](const Expr& e) { return e.op == Op::acc && e.ref == field; };
+      if (!holds(certain({&result.value, 1}), is_state)) continue;
+      if (whole_ && !unavoidable(result, is_state, operands)) continue;
+      if (best && needed->second.factors.size() >= conditions) continue;
+      best = &result, conditions = needed->second.factors.size();
+    }
+    return best;
+  }
+  /// Products of the same two tensors may be the same products, times something that factors out:
+  /// those met first count.
+  bool first_of_its_kind(const Operands& operands) {
+    ExprId a = main_read(operands.a), b = main_read(operands.b);
+    return pairs_.insert(std::minmax(s_[a].ref, s_[b].ref)).second;
+  }
+
+  bool is_sum(const Monoid& m, size_t field) const {
+    if (m.form != Monoid::Form::expressions || !m.fields[field].axes.empty()) return false;
+    const Expr& e = s_[m.combine[field]];
+    if (e.op != Op::add) return false;
+    const Expr &l = s_[e.operands[0]], &r = s_[e.operands[1]];
+    return l.op == Op::lhs && r.op == Op::rhs && l.ref == field && r.ref == field;
   }
   /// The body is a product of whole operands of both sides, and of what reads nothing. Operands
   /// that choose by a condition may be zero in places that nobody has to multiply.
@@ -95,23 +131,27 @@ private:
       if (s_[id].op == Op::select || s_[id].op == Op::fold) return false;
     return sides[0] && sides[1];
   }
-  /// The result cannot be told without the sum: it stands outside every branch.
-  bool state_is_needed(const Comprehension& node) const {
-    std::vector<ExprId> stack{node.results[0].value};
+  /// Terms that are evaluated whatever the data: those outside every branch.
+  std::vector<ExprId> certain(std::span<const ExprId> roots) const {
+    std::vector<ExprId> found, stack(roots.begin(), roots.end());
     std::set<ExprId> seen;
     while (!stack.empty()) {
       ExprId id = stack.back();
       stack.pop_back();
       if (!seen.insert(id).second) continue;
+      found.push_back(id);
       const Expr& e = s_[id];
-      if (e.op == Op::acc) return true;
       if (e.op == Op::select) stack.push_back(e.operands[0]);
       if (e.op == Op::select || e.op == Op::logical_and || e.op == Op::logical_or ||
           e.op == Op::read)
         continue;
       stack.insert(stack.end(), e.operands.begin(), e.operands.end());
     }
-    return false;
+    return found;
+  }
+  template <class Leaf>
+  bool holds(const std::vector<ExprId>& terms, Leaf&& leaf) const {
+    return std::any_of(terms.begin(), terms.end(), [&](ExprId id) { return leaf(s_[id]); });
   }
 
   std::vector<ExprId> reads_below(std::span<const ExprId> roots) const {
@@ -123,58 +163,27 @@ private:
 
   // ---- whole graphs: another order of products may need fewer
 
-  bool unavoidable(const Comprehension& node, const Operands& operands) const {
+  template <class Leaf>
+  bool unavoidable(const Result& result, Leaf&& is_state, const Operands& operands) const {
     for (const auto* side : {&operands.a, &operands.b})
       for (ExprId read : reads_below(*side))
         if (inside_.contains(TensorId(s_[read].ref))) return false;
-    TensorId result = node.results[0].tensor;
-    if (std::find(group_.leaving.begin(), group_.leaving.end(), result) != group_.leaving.end())
-      return true;
-    std::vector<ExprId> value{node.results[0].value};
-    return bends(value, [](const Expr& e) { return e.op == Op::acc; }) || used_by_bend(result);
+    const auto& leaving = group_.leaving;
+    return std::find(leaving.begin(), leaving.end(), result.tensor) != leaving.end() ||
+           bent({&result.value, 1}, is_state) || used_by_bend(result.tensor);
   }
   bool used_by_bend(TensorId tensor) const {
     return std::any_of(group_.nodes.begin(), group_.nodes.end(), [&](const Comprehension* node) {
       auto all = roots(*node);
-      return bends(all, [&](const Expr& e) { return e.op == Op::read && e.ref == tensor.value; });
+      return bent(all, [&](const Expr& e) { return e.op == Op::read && e.ref == tensor.value; });
     });
   }
   /// Whether some function that is not linear is applied to a term that `leaf` accepts.
   template <class Leaf>
-  bool bends(std::span<const ExprId> below, Leaf&& leaf) const {
-    for (ExprId id : reachable(s_, below)) {
-      if (!bending(s_[id].op)) continue;
-      std::vector<ExprId> stack(s_[id].operands.begin(), s_[id].operands.end());
-      std::set<ExprId> seen;
-      while (!stack.empty()) {
-        ExprId at = stack.back();
-        stack.pop_back();
-        if (!seen.insert(at).second) continue;
-        const Expr& e = s_[at];
-        if (leaf(e)) return true;
-        if (e.op == Op::read || e.op == Op::select) continue;
-        stack.insert(stack.end(), e.operands.begin(), e.operands.end());
-      }
-    }
+  bool bent(std::span<const ExprId> below, Leaf&& leaf) const {
+    for (ExprId id : certain(below))
+      if (bends(s_[id].op) && holds(certain(s_[id].operands), leaf)) return true;
     return false;
-  }
-  static bool bending(Op op) {
-    switch (op) {
-    case Op::exp:
-    case Op::exp2:
-    case Op::log:
-    case Op::log2:
-    case Op::sqrt:
-    case Op::rsqrt:
-    case Op::sin:
-    case Op::cos:
-    case Op::tan:
-    case Op::tanh:
-    case Op::erf:
-    case Op::max:
-    case Op::min: return true;
-    default: return false;
-    }
   }
 
   // ---- how many products
@@ -284,6 +293,9 @@ private:
   const Traffic& traffic_;
   bool whole_, tf32_;
   std::set<TensorId> inside_;
+  std::set<std::pair<uint32_t, uint32_t>> pairs_; ///< of tensors whose products are counted
+  std::vector<Contraction> found_;
+  std::vector<Product> products_; ///< the same, as mixing.h wants them
 };
 
 } // namespace

@@ -150,7 +150,8 @@ private:
     Scope inner = scopes_[scope];
     if (node_.scan) {
       // A condition on a point says nothing about the points before it.
-      if (inner.conditions.size() != bounds_of_points()) return reason("a scan under a condition");
+      if (inner.conditions.size() != bounds_of_points())
+        return reason("reads of a scan that only some points need count as not needed");
       if (node_.scan->exclusive) exclude_last(inner);
     }
     inner.axes.insert(inner.axes.end(), r.axes.begin(), r.axes.end());
@@ -206,7 +207,8 @@ private:
     if (!alone) {
       // Two elements at least, or there is nothing to compare.
       const std::vector<Axis>& axes = node_.scan ? node_.points : r.axes;
-      if (axes.empty() || node_.scan) return reason("a scan that compares elements");
+      if (axes.empty() || node_.scan)
+        return reason("reads of a scan whose monoid compares elements count as not needed");
       ExprId two = f_.difference(axes.back().extent, s_.integer(1));
       scope.factors.push_back(f_.at_least_one(two));
     }

@@ -45,6 +45,14 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   // Long names make the distance quadratic and no longer say what was meant.
   if (name.size() > 64) return {};
   size_t limit = std::max<size_t>(1, name.size() / 3);
+  // All one-letter names are one letter apart: only the other case is near.
+  if (name.size() <= 1) {
+    auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
+    for (const std::string& candidate : candidates)
+      if (candidate.size() == name.size() && !name.empty() && lower(candidate[0]) == lower(name[0]))
+        return candidate;
+    return {};
+  }
   std::string best;
   size_t best_distance = limit + 1;
   for (const std::string& candidate : candidates) {
@@ -53,6 +61,20 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     if (distance < best_distance) best_distance = distance, best = candidate;
   }
   return best;
+}
+
+std::string name_help(std::string_view name, std::string_view kind,
+                      const std::vector<std::string>& candidates) {
+  constexpr size_t most_listed = 12;
+  std::string near = nearest_name(name, candidates);
+  if (!near.empty()) return fmt::format("did you mean `{}`?", near);
+  if (candidates.empty()) return fmt::format("there is no {} here", kind);
+  if (candidates.size() == 1) return fmt::format("the only {} is `{}`", kind, candidates[0]);
+  size_t shown = std::min(candidates.size(), most_listed);
+  return fmt::format(
+      "the {}s are `{}`{}", kind,
+      fmt::join(candidates.begin(), candidates.begin() + static_cast<long>(shown), "`, `"),
+      shown < candidates.size() ? " and others" : "");
 }
 
 } // namespace tang

@@ -67,7 +67,11 @@ private:
 };
 
 /// The candidate nearest to `name` by edit distance, or empty when none is near (distance at most
-/// a third of the length, at least 1).
+/// a third of the length, at least 1; of one letter only the same in the other case).
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+/// What to do about an unknown name, for a help line: the near one, or which there are. `kind` says
+/// what is named: "dim".
+std::string name_help(std::string_view name, std::string_view kind,
+                      const std::vector<std::string>& candidates);
 
 } // namespace tang

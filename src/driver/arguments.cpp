@@ -112,6 +112,30 @@ void report_extra(const std::string& word, Verb verb, Sink& sink) {
   if (!near.empty()) diagnostic.help(fmt::format("did you mean `{}`?", near));
 }
 
+/// An option without its argument: CLI11 starts such a text with the option's inner name.
+void report_parse_error(const std::string& text, Verb verb, Sink& sink) {
+  for (const OptionRow& row : option_rows()) {
+    if (!row.applies_to(verb) || (row.takes != Takes::one && row.takes != Takes::many)) continue;
+    if (text.rfind(inner_name(row.name()) + ":", 0) != 0) continue;
+    sink.report(Kind::command_line, {}, "`{}` needs its argument, `{}`", row.name(), row.argument)
+        .help(fmt::format("such as `tangc {}`", row.example));
+    return;
+  }
+  sink.report(Kind::command_line, {}, "{}", text);
+}
+
+/// `--emit=` with nothing behind it: CLI11 would take the next word.
+void check_empty_values(const std::vector<std::string>& words, Verb verb, Sink& sink) {
+  for (const std::string& word : words) {
+    if (word.rfind("--", 0) != 0 || word.find('=') + 1 != word.size()) continue;
+    std::string name = word.substr(0, word.size() - 1);
+    for (const OptionRow& row : option_rows())
+      if (row.applies_to(verb) && row.takes != Takes::none && row.name() == name)
+        sink.report(Kind::command_line, {}, "nothing stands behind `{}`", word)
+            .help(fmt::format("it takes `{}`, such as `tangc {}`", row.argument, row.example));
+  }
+}
+
 bool check_words(const Arguments& arguments, Sink& sink) {
   bool good = true;
   for (const OptionRow& row : option_rows()) {
@@ -171,6 +195,8 @@ std::optional<Arguments> parse_arguments(const std::vector<std::string>& words, 
   Arguments out;
   out.values.resize(option_rows().size());
   std::vector<std::string> rest = words;
+  bool helps = !rest.empty() && rest[0] == "help";
+  if (helps) rest.erase(rest.begin());
   if (!rest.empty())
     if (auto verb = verb_named(rest[0])) {
       out.verb = *verb;
@@ -187,17 +213,20 @@ std::optional<Arguments> parse_arguments(const std::vector<std::string>& words, 
   auto mark = std::find(rest.begin(), rest.end(), "--");
   std::vector<std::string> behind_mark(mark == rest.end() ? mark : mark + 1, rest.end());
   rest.erase(mark, rest.end());
+  check_empty_values(rest, out.verb, sink);
+  if (!sink.ok()) return std::nullopt;
   rest = to_inner(rest);
   std::reverse(rest.begin(), rest.end()); // CLI11 takes them from the back
   try {
     app.parse(rest);
   } catch (const CLI::ParseError& error) {
-    sink.report(Kind::command_line, {}, "{}", error.what());
+    report_parse_error(error.what(), out.verb, sink);
     return std::nullopt;
   }
   out.operands.insert(out.operands.end(), behind_mark.begin(), behind_mark.end());
   for (const std::string& word : app.remaining()) report_extra(word, out.verb, sink);
   if (!sink.ok() || !check_words(out, sink)) return std::nullopt;
+  if (helps) out.values[static_cast<size_t>(OptionId::help)] = {""};
   return out;
 }
 

@@ -202,7 +202,7 @@ void compile_file(Session& session) {
     auto graphs = variant_graphs(input->written, options->cases, session.sink);
     if (!graphs) return;
     std::vector<graph::Graph> rewritten = rewrite_graphs(*graphs, options->level, session.stages);
-    report_remarks(rewritten.back(), session.sink);
+    report_remarks(rewritten.back(), session.sink, session.stages);
     auto results =
         compile_targets(rewritten, *input, session.common, *options, session.sink, session.stages);
     if (!results || !session.sink.ok()) return;

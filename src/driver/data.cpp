@@ -22,9 +22,8 @@ std::optional<TensorId> input_named(const graph::Graph& graph, const std::string
 void report_unknown_input(const graph::Graph& graph, const std::string& name, Sink& sink) {
   std::vector<std::string> names;
   for (TensorId id : graph.inputs) names.push_back(graph[id].name);
-  auto& diagnostic = sink.report(Kind::command_line, {}, "no input or param is called `{}`", name);
-  std::string near = nearest_name(name, names);
-  if (!near.empty()) diagnostic.help(fmt::format("did you mean `{}`?", near));
+  sink.report(Kind::command_line, {}, "no input or param is called `{}`", name)
+      .help(name_help(name, "input", names));
 }
 
 /// An array as a tensor of the declared type holds it.
@@ -131,6 +130,7 @@ std::optional<GraphData> graph_data(const Arguments& arguments, const graph::Gra
   auto seed = random_seed(arguments, 0, sink);
   InputReader reader(graph, sink);
   for (const std::string& text : arguments.all(OptionId::input)) reader.read(text, data.inputs);
+  if (!sink.ok()) return std::nullopt; // dims that the data would have given are no fault
   auto dims = dims_of_shapes(graph, data.inputs);
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i])

@@ -93,14 +93,43 @@ void run_verb(Session& session) {
   case Verb::targets: return list_targets(session);
   case Verb::explain: return explain_code(session);
   case Verb::report: return show_report(session);
+  case Verb::layout: return evaluate_layout(session);
   case Verb::later:
     session.sink.report(Kind::not_in_this_version, {}, "`tangc {}` is not part of this version",
                         session.arguments.verb_name);
   }
 }
 
+/// Words that other programs take as verbs, and what to write here.
+std::string in_place_of_verb(const std::string& word) {
+  if (word == "version") return "`tangc --version` shows the version";
+  if (word == "compile" || word == "build") return "to compile needs no verb: `tangc FILE -t T`";
+  if (word == "man") return "`man tangc`, or `tangc --generate=man`";
+  std::vector<std::string> verbs{"help"};
+  for (const VerbRow& row : verb_rows())
+    if (!row.name.empty()) verbs.emplace_back(row.name);
+  std::string near = nearest_name(word, verbs);
+  return near.empty() ? fmt::format("the verbs are `{}`", fmt::join(verbs, "`, `"))
+                      : fmt::format("did you mean `{}`?", near);
+}
+
+/// A first operand that is a plain word and no file was meant as a verb.
+bool is_stray_verb(const Arguments& arguments) {
+  if (arguments.verb != Verb::compile || arguments.operands.empty() ||
+      arguments.has(OptionId::print_outputs))
+    return false;
+  const std::string& word = arguments.operands[0];
+  return word != "-" && word.find_first_of("./") == word.npos && !is_there(word);
+}
+
 bool check_operands(const Arguments& arguments, Sink& sink) {
   if (arguments.verb == Verb::later) return true;
+  if (is_stray_verb(arguments)) {
+    const std::string& word = arguments.operands[0];
+    sink.report(Kind::command_line, {}, "no verb or file is called `{}`", word)
+        .help(in_place_of_verb(word));
+    return false;
+  }
   const VerbRow& row = row_of(arguments.verb);
   auto count = static_cast<int>(arguments.operands.size());
   if (count >= row.least && count <= row.most) return true;

@@ -46,6 +46,10 @@ std::string temporary_name(const std::string& path) {
 
 } // namespace
 
+bool is_there(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
 std::string last_error() {
   return std::strerror(errno);
 }

@@ -12,6 +12,8 @@ std::optional<std::string> read_file(const std::string& path);
 
 /// Why the last call of this header failed, in the system's words.
 std::string last_error();
+/// Whether a file or folder of this name exists.
+bool is_there(const std::string& path);
 
 /// What a path names after following symbolic links, also where the last one leads to nothing yet.
 std::string resolve_links(const std::string& path);

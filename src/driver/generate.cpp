@@ -26,6 +26,29 @@ std::string roff(std::string_view text) {
   return out;
 }
 
+/// The words of a report.
+constexpr const char* reports =
+    ".SH REPORTS\n"
+    "A report bounds what any implementation could reach on the target's device.\n"
+    ".TP\n.B floor\nThe least time: the longest of moving the bytes that must move, multiplying "
+    "what must be\nmultiplied, and one launch. Also called speed of light.\n"
+    ".TP\n.B cold, warm\nThe floor when nothing is in a cache at the start, and when the last "
+    "cache "
+    "may hold the\ninputs already.\n"
+    ".TP\n.B least traffic, compulsory\nBytes that must be read and written, whatever the "
+    "schedule.\n"
+    ".TP\n.B bound by\nThe resource that makes the floor.\n"
+    ".TP\n.B operations\nArithmetic as the equations say it. A floor counts only products that no "
+    "order of\nevaluation avoids.\n"
+    ".TP\n.B as one kernel\nThe floor if nothing between the graph's inputs and outputs left the "
+    "chip.\n"
+    ".TP\n.B unfused, fused\nBytes when each equation runs alone, and as the kernels of this plan "
+    "read and write.\n"
+    ".TP\n.B reached\nFloor divided by measured time.\n"
+    ".PP\nNotes below the tables say what a bound leaves out, and which law stopped where: "
+    "attention,\nfor one, is a single kernel only where the extent of a head is a number\n"
+    "(\\-D D=64, or \\-\\-specialize).\n";
+
 std::string man_page() {
   std::string text = ".\\\" Made by tangc \\-\\-generate=man from src/driver/options.def.\n"
                      ".TH TANGC 1 \"\" \"tangc\" \"User Commands\"\n.SH NAME\n"
@@ -52,10 +75,11 @@ std::string man_page() {
           verbs += fmt::format("{}{}", verbs.empty() ? "" : ", ",
                                verb.name.empty() ? "compile" : verb.name);
       text += fmt::format(".TP\n.B {}\n{}.\nVerbs: {}.\n.br\nExample: {}\n",
-                          roff(option_signature(row)), roff(row.help), verbs,
+                          roff(option_signature(row)), roff(option_help(row)), verbs,
                           roff(fmt::format("tangc {}", row.example)));
     }
   }
+  text += reports;
   return text + ".SH EXIT STATUS\n0 ok, 1 errors in the input, 2 bad command line, 3 a gate "
                 "failed, 4 cannot\n"
                 "read or write, 70 internal error.\n"

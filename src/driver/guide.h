@@ -9,6 +9,8 @@ namespace tang::driver {
 std::string usage_text();
 /// `--help` of a verb: what it does, its options by group, examples.
 std::string help_text(Verb verb);
+/// What an option does, with the words that it takes where its signature does not list them.
+std::string option_help(const OptionRow& row);
 /// An option with its argument: `-t, --target=T[,T]`.
 std::string option_signature(const OptionRow& row);
 /// `man`: the page tangc(1) in roff; `bash`, `zsh`, `fish`: completions.

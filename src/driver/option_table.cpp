@@ -7,16 +7,19 @@ namespace {
 
 constexpr VerbRow verbs[] = {
     {Verb::compile, 'C', "", "FILE", 1, 1, "compile: sources, header, report"},
-    {Verb::check, 'K', "check", "FILE", 1, 1, "parse, types, ranges, monoid laws; no output"},
+    {Verb::check, 'K', "check", "FILE...", 1, 1 << 20,
+     "parse, types, ranges, monoid laws; writes no file, prints the dims"},
     {Verb::fmt, 'F', "fmt", "FILE...", 1, 1 << 20, "rewrite files in canonical form, or check it"},
     {Verb::run, 'R', "run", "FILE", 1, 1, "evaluate in f64 on given or random data"},
     {Verb::verify, 'V', "verify", "FILE", 1, 1,
      "build the generated kernels, run them here, compare with the interpreter"},
     {Verb::targets, 'T', "targets", "[T...]", 0, 1 << 20,
      "every target and device, with the source of each figure"},
-    {Verb::explain, 'E', "explain", "CODE", 1, 1, "long text of a diagnostic"},
+    {Verb::explain, 'E', "explain", "[CODE]", 0, 1, "long text of a diagnostic; a list of all"},
     {Verb::report, 'P', "report", "A.sol.json [B.sol.json]", 1, 2,
      "a report as text; with two, the difference"},
+    {Verb::layout, 'L', "layout", "EXPR", 1, 1,
+     "evaluate an expression of layouts, or draw what it gives"},
 };
 
 constexpr OptionRow options[] = {
@@ -52,7 +55,7 @@ const VerbRow& row_of(Verb verb) {
 }
 
 std::optional<Verb> verb_named(std::string_view name) {
-  if (name == "tune" || name == "import" || name == "layout") return Verb::later;
+  if (name == "tune" || name == "import") return Verb::later;
   for (const VerbRow& row : verbs)
     if (!row.name.empty() && row.name == name) return row.verb;
   return std::nullopt;

@@ -27,7 +27,18 @@ enum class OptionGroup : uint8_t {
 std::string_view title_of(OptionGroup group);
 
 /// `later`: known, but not part of this version.
-enum class Verb : uint8_t { compile, check, fmt, run, verify, targets, explain, report, later };
+enum class Verb : uint8_t {
+  compile,
+  check,
+  fmt,
+  run,
+  verify,
+  targets,
+  explain,
+  report,
+  layout,
+  later
+};
 
 struct VerbRow {
   Verb verb;

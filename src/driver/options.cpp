@@ -96,9 +96,8 @@ void read_warnings(const Arguments& arguments, WarningPolicy& policy, Sink& sink
     std::vector<std::string> known;
     for (const KindInfo& row : all_kinds())
       if (!row.flag.empty()) known.emplace_back(row.flag);
-    auto& diagnostic = sink.report(Kind::command_line, {}, "no warning is called `{}`", name);
-    std::string near = nearest_name(name, known);
-    if (!near.empty()) diagnostic.help(fmt::format("did you mean `{}`?", near));
+    sink.report(Kind::command_line, {}, "no warning is called `{}`", name)
+        .help(name_help(name, "warning", known));
   }
 }
 

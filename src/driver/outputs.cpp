@@ -99,7 +99,7 @@ std::vector<OutputFile> output_files(const CompileOptions& options, const std::s
   auto add = [&](Emit kind, size_t target) {
     const targets::Target* t =
         target == OutputFile::no_target ? nullptr : options.targets[target].target;
-    bool named = kind == Emit::source && !options.output.empty();
+    bool named = !options.output.empty() && (kind == Emit::source || options.emit.size() == 1);
     files.push_back(
         {kind, named ? options.output : in_folder(folder, stem + ending(kind, t)), target});
     if (kind == Emit::source && options.split)

@@ -37,11 +37,15 @@ std::string count_of(const kernel::Program& program) {
 schedule::Machine schedule_machine(const targets::TargetSpec& spec) {
   const targets::Target& target = *spec.target;
   schedule::Machine machine;
+  machine.target = target.name;
   machine.hardware_grid = target.has(Feature::hardware_grid);
   machine.max_threads = static_cast<int>(target.limit(LimitKey::max_threads_per_block));
   machine.warp = static_cast<int>(target.limit(LimitKey::warp_size));
   machine.vector_bytes = static_cast<int>(target.limit(LimitKey::max_vector_bytes));
   machine.shared_bytes = target.limit(LimitKey::static_shared_bytes);
+  machine.dynamic_shared_bytes = target.has(Feature::dynamic_shared_memory)
+                                     ? target.limit(LimitKey::dynamic_shared_bytes)
+                                     : machine.shared_bytes;
   machine.registers = static_cast<int>(target.limit(LimitKey::registers_per_core));
   if (spec.device)
     machine.units = static_cast<int>(spec.device->capacity(targets::CapacityKey::sm_count));
@@ -50,6 +54,7 @@ schedule::Machine schedule_machine(const targets::TargetSpec& spec) {
 
 lower::Machine lower_machine(const targets::Target& target) {
   lower::Machine machine;
+  machine.target = target.name;
   machine.hardware_grid = target.has(Feature::hardware_grid);
   machine.warp_shuffle = target.has(Feature::warp_shuffle);
   machine.vector_bytes = static_cast<int>(target.limit(LimitKey::max_vector_bytes));
@@ -127,12 +132,14 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
   return graph;
 }
 
-void report_remarks(const graph::Graph& graph, Sink& sink) {
+void report_remarks(const graph::Graph& graph, Sink& sink, const Stages& stages) {
   std::set<std::pair<uint64_t, std::string>> said;
   for (const graph::Remark& remark : graph.remarks)
     if (said.insert({(uint64_t{remark.span.file.value} << 32) | remark.span.begin, remark.text})
-            .second)
+            .second) {
       sink.report(Kind::law_stopped, remark.span, remark.text);
+      stages.note(remark.text);
+    }
 }
 
 std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,

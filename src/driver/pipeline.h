@@ -38,7 +38,7 @@ graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages);
 std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, int level,
                                          Stages& stages);
 /// What stopped a law, each once (`-Wperf`).
-void report_remarks(const graph::Graph& graph, Sink& sink);
+void report_remarks(const graph::Graph& graph, Sink& sink, const Stages& stages);
 
 /// One way through a target's code; the ranges of its graph's dims say which sizes take it.
 struct Variant {

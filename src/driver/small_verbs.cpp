@@ -8,6 +8,7 @@
 #include "parse/parser.h"
 #include "targets/describe.h"
 #include "targets/find.h"
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace tang::driver {
@@ -67,15 +68,44 @@ nlohmann::ordered_json json_of(const targets::TargetSpec& spec) {
   return groups;
 }
 
+/// `E0301 unknown_name: ` and the first sentence about it, for every code.
+std::string list_codes() {
+  std::vector<const KindInfo*> rows;
+  for (const KindInfo& row : all_kinds()) rows.push_back(&row);
+  std::sort(rows.begin(), rows.end(),
+            [](const KindInfo* a, const KindInfo* b) { return a->code < b->code; });
+  std::string text;
+  for (const KindInfo* row : rows) {
+    std::string flag = row->flag.empty() ? "" : fmt::format(" (-W{})", row->flag);
+    size_t end = row->explanation.find(". ");
+    text += fmt::format("{} {}{}: {}\n", row->code, row->name, flag,
+                        end == row->explanation.npos ? row->explanation
+                                                     : row->explanation.substr(0, end + 1));
+  }
+  return text;
+}
+
+/// `dims` gets the text of its dims; false where it could not be read.
+bool check_one(Session& session, const std::string& path, std::string& dims) {
+  auto input = read_input(path, session.common, session.sources, session.sink, session.stages);
+  if (!input) return false;
+  interpret::check_monoids(input->written, session.sink);
+  session.stages.done("check_monoids", fmt::format("{} monoids", input->graph.monoids.size()));
+  dims += describe_dims(input->graph);
+  return true;
+}
+
 } // namespace
 
 void check_file(Session& session) {
-  auto input = read_input(session.arguments.operands[0], session.common, session.sources,
-                          session.sink, session.stages);
-  if (!input) return;
-  interpret::check_monoids(input->written, session.sink);
-  session.stages.done("check_monoids", fmt::format("{} monoids", input->graph.monoids.size()));
-  if (session.sink.ok() && !session.common.quiet) print_text(session, describe_dims(input->graph));
+  const std::vector<std::string>& paths = session.arguments.operands;
+  std::string text;
+  for (const std::string& path : paths) {
+    std::string dims;
+    if (check_one(session, path, dims) && paths.size() > 1 && !dims.empty()) text += path + ":\n";
+    text += dims;
+  }
+  if (session.sink.ok() && !session.common.quiet) print_text(session, text);
 }
 
 void format_files(Session& session) {
@@ -105,12 +135,17 @@ void list_targets(Session& session) {
 }
 
 void explain_code(Session& session) {
+  if (session.arguments.operands.empty()) return print_text(session, list_codes());
   const std::string& code = session.arguments.operands[0];
-  auto kind = kind_of_code(code);
+  std::string upper = code;
+  for (char& c : upper)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  auto kind = kind_of_code(upper);
   if (!kind) kind = kind_of_flag(code);
   if (!kind) {
     session.sink.report(Kind::command_line, {}, "no diagnostic is called `{}`", code)
-        .help("codes look like `E0301`; warnings have a name too, such as `unused-input`");
+        .help("codes look like `E0301`, warnings have a name too, such as `unused-input`; `tangc "
+              "explain` lists all");
     return;
   }
   const KindInfo& row = info(*kind);

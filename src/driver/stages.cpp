@@ -84,6 +84,10 @@ void Stages::done(std::string_view name, const std::string& counts, const Text& 
   skip_time();
 }
 
+void Stages::note(std::string_view text) const {
+  if (verbose_) tracer().info("note: {}", text);
+}
+
 std::string Stages::last() const {
   if (records_.empty()) return "none";
   const Record& record = records_.back();

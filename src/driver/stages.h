@@ -28,6 +28,8 @@ public:
   /// `extension` is that of a dump's file.
   void done(std::string_view name, const std::string& counts, const Text& text = {},
             std::string_view extension = "tg");
+  /// A line of `-v` between two stages.
+  void note(std::string_view text) const;
   /// Time that belongs to no stage, such as waiting for other targets.
   void skip_time() { started_ = Clock::now(); }
   /// "schedule (sm_80)": for reports of internal errors.

@@ -121,8 +121,8 @@ public:
     std::string sizes = sizes_text();
     if (!sizes.empty())
       body += fmt::format("  if (wrong) printf(\"with {}\\n\");\n", print::string_text(sizes));
-    return fmt::format("{}\nstatic int {}(void) {{\n{}  return wrong;\n}}\n", tables, function(),
-                       body);
+    return fmt::format("{}\nstatic int {}(int tells) {{\n  (void)tells;\n{}  return wrong;\n}}\n",
+                       tables, function(), body);
   }
 
 private:
@@ -202,9 +202,10 @@ private:
     std::string text = fmt::format("  const unsigned char *got_{0} = (const unsigned char "
                                    "*)tg_test_download(buffer_{0}, {1});\n",
                                    i, bytes_of(field));
-    return text + fmt::format("  wrong += {}(\"{}\", {}, got_{}, {}, {}{});\n", check, name, reader,
-                              i, wanted(i), array.size(),
-                              real ? fmt::format(", {}", vectors_.tolerances[field.output]) : "");
+    return text +
+           fmt::format("  wrong += {}(\"{}\", {}, got_{}, {}, {}{});\n", check, name, reader, i,
+                       wanted(i), array.size(),
+                       real ? fmt::format(", {}, tells", vectors_.tolerances[field.output]) : "");
   }
 
   const TargetResult& result_;
@@ -273,7 +274,7 @@ std::string test_program_text(const Input& input, const TargetResult& result,
   for (size_t i = 0; i < calls.size(); ++i) {
     Call call(result, print, calls[i], i + 1, helpers);
     functions += call.text() + "\n";
-    body += fmt::format("  wrong += {}();\n", call.function());
+    body += fmt::format("  wrong += {}(argc > 1);\n", call.function());
   }
   std::string device = "test_" + result.target->dialect + ".h";
   std::string_view files[] = {"test_common.h", device};
@@ -284,8 +285,9 @@ std::string test_program_text(const Input& input, const TargetResult& result,
                      "<stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
                      print::string_text(input.stem)) +
          print::prelude(files, helpers, "static") + "\n" + functions +
-         "int main(void) {\n  if (!tg_test_open()) {\n    printf(\"no device\\n\");\n"
-         "    return 4;\n  }\n  int wrong = 0;\n" +
+         "int main(int argc, char **argv) {\n  (void)argc;\n  (void)argv;\n  if (!tg_test_open()) "
+         "{\n"
+         "    printf(\"no device\\n\");\n    return 4;\n  }\n  int wrong = 0;\n" +
          body + "  return wrong != 0;\n}\n";
 }
 

@@ -78,14 +78,9 @@ std::optional<std::vector<graph::Dim>> narrowed(const graph::Graph& graph, const
     if (at == dims.end()) {
       std::vector<std::string> known;
       for (const graph::Dim& dim : dims) known.push_back(dim.name);
-      auto& diagnostic =
-          sink.report(Kind::unknown_dim, {},
-                      "`--specialize` of `{}`: no dim of that name is left for run time", b.name);
-      std::string near = nearest_name(b.name, known);
-      if (!near.empty())
-        diagnostic.help(fmt::format("did you mean `{}`?", near));
-      else if (!known.empty())
-        diagnostic.help(fmt::format("dims that are: `{}`", fmt::join(known, "`, `")));
+      sink.report(Kind::unknown_dim, {},
+                  "`--specialize` of `{}`: no dim of that name is left for run time", b.name)
+          .help(name_help(b.name, "free dim", known));
       return std::nullopt;
     }
     auto both = graph::meet(*at, {"", b.lo, b.hi, b.step, {}});

@@ -20,6 +20,7 @@ void verify_file(Session& session);
 void list_targets(Session& session);
 void explain_code(Session& session);
 void show_report(Session& session);
+void evaluate_layout(Session& session);
 
 /// Writes to standard output, and reports when that fails.
 void print_text(Session& session, std::string_view text);

@@ -17,9 +17,10 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-/// Builds and runs one target's code; `text` is what its test program printed.
+/// Builds and runs one target's code; `text` is what its test program printed, with `tells` also
+/// how near the outputs came.
 Outcome build_and_run(Session& session, const Input& input, const TargetResult& result,
-                      const CompileOptions& options, const TestVectors& vectors,
+                      const CompileOptions& options, const TestVectors& vectors, bool tells,
                       std::string& text) {
   TemporaryFolder folder;
   std::string source = "kernels" + result.target->extension,
@@ -50,7 +51,9 @@ Outcome build_and_run(Session& session, const Input& input, const TargetResult& 
                         result.target->name, trimmed(built.output));
     return Outcome::stopped;
   }
-  Finished ran = run_program({"./program"}, folder.path());
+  std::vector<std::string> call{"./program"};
+  if (tells) call.emplace_back("tell");
+  Finished ran = run_program(call, folder.path());
   session.stages.done("run", fmt::format("exit {}", ran.code));
   text = trimmed(ran.output);
   if (ran.code == 4) {
@@ -88,7 +91,7 @@ void name_kernel_at_fault(Session& session, const Input& input, const graph::Gra
   auto result = compile_target({&exposed.graph, 1}, exposed, spec, options, quiet, session.stages);
   std::string text;
   if (!result ||
-      build_and_run(inner, exposed, *result, options, *vectors, text) != Outcome::differs)
+      build_and_run(inner, exposed, *result, options, *vectors, false, text) != Outcome::differs)
     return;
   for (const graph::Node& node : exposed.graph.nodes)
     for (graph::TensorId id : graph::defines_of(node)) {
@@ -99,14 +102,29 @@ void name_kernel_at_fault(Session& session, const Input& input, const graph::Gra
     }
 }
 
-/// The call of one variant; false when the rest has no chance either, or is not worth it.
+/// "at M = 4, N = 5, inputs of seed 1", or the seed alone.
+std::string conditions(const graph::Graph& graph, const TestVectors& vectors, uint64_t seed) {
+  std::string sizes;
+  for (size_t d = 0; d < vectors.dims.size(); ++d)
+    sizes += fmt::format("{}{} = {}", d ? ", " : "at ", graph.dims[d].name, vectors.dims[d]);
+  return fmt::format("{}{}inputs of seed {}", sizes, sizes.empty() ? "" : ", ", seed);
+}
+
+/// The call of one variant; false when the rest has no chance either, or is not worth it. `said`
+/// gets a line about the call, and what its program says.
 bool verify_variant(Session& session, const Input& input, const TargetResult& result,
                     const graph::Graph& rewritten, const targets::TargetSpec& spec,
-                    const CompileOptions& options, const TestVectors& vectors, uint64_t seed) {
+                    const CompileOptions& options, const TestVectors& vectors, uint64_t seed,
+                    std::string& said) {
   std::string text;
-  switch (build_and_run(session, input, result, options, vectors, text)) {
+  switch (build_and_run(session, input, result, options, vectors, true, text)) {
   case Outcome::stopped: return false;
-  case Outcome::equal: return true;
+  case Outcome::equal:
+    said += fmt::format("  {}\n", conditions(input.graph, vectors, seed));
+    for_each_part(text, '\n', [&](std::string_view line) {
+      if (!line.empty()) said += fmt::format("    {}\n", line);
+    });
+    return true;
   case Outcome::differs: break;
   }
   Diagnostic& diagnostic = session.sink.report(
@@ -147,15 +165,17 @@ void verify_target(Session& session, const Input& input, std::span<const graph::
                    std::span<const std::optional<TestVectors>> vectors, uint64_t seed) {
   auto result = compile_target(rewritten, input, spec, options, session.sink, session.stages);
   if (!result) return;
+  std::string said;
   for (size_t i = 0; i < vectors.size(); ++i)
-    if (vectors[i] &&
-        !verify_variant(session, input, *result, rewritten[i], spec, options, *vectors[i], seed))
+    if (vectors[i] && !verify_variant(session, input, *result, rewritten[i], spec, options,
+                                      *vectors[i], seed, said))
       return;
   if (session.common.quiet) return;
   std::string variants = vectors.size() == 1 ? "" : fmt::format(" in {} variants", vectors.size());
-  print_text(session, fmt::format("{}: {} kernels{}, all outputs equal the interpreter{}\n",
-                                  spec.target->name, kernel_count(*result), variants,
-                                  lost_digits(input.graph, vectors)));
+  size_t kernels = kernel_count(*result);
+  print_text(session, fmt::format("{}: {} kernel{}{}, all outputs equal the interpreter{}\n{}",
+                                  spec.target->name, kernels, kernels == 1 ? "" : "s", variants,
+                                  lost_digits(input.graph, vectors), said));
 }
 
 } // namespace

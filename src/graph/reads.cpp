@@ -202,4 +202,21 @@ std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension
   return Walk(graph, node, around).run();
 }
 
+bool moves_as_vector(const Graph& graph, const Expr& read, const Axis& inner, int width) {
+  const Tensor& t = graph[TensorId(read.ref)];
+  if (read.guarded || t.shape.empty() || !t.strides.empty() || is_packed(t.type)) return false;
+  const ExprStore& store = graph.exprs;
+  const Expr& last = store[read.operands.back()];
+  if (last.op != Op::index || last.ref != inner.index.value) return false;
+  for (size_t i = 0; i + 1 < t.shape.size(); ++i) {
+    const auto& free = store[read.operands[i]].free;
+    if (std::find(free.begin(), free.end(), inner.index) != free.end()) return false;
+  }
+  int64_t bytes = bytes_of(t.type, width);
+  if (t.align < std::min<int64_t>(16, bytes)) return false;
+  if (t.shape.back() == inner.extent) return true;
+  auto extent = store.as_integer(t.shape.back());
+  return extent && *extent % width == 0;
+}
+
 } // namespace tang::graph

@@ -23,4 +23,9 @@ std::span<const ExprId> places_of(const Expr& read);
 std::vector<UnprovedRead> unproved_reads(const Graph& graph, const Comprehension& node,
                                          std::span<const Axis> around = {});
 
+/// Whether a read moves as vectors along the axis `inner`: unguarded, contiguous, the axis alone in
+/// its last place and in no other, and rows that keep vectors aligned because the innermost extent
+/// is the axis's own or a multiple of `width`.
+bool moves_as_vector(const Graph& graph, const Expr& read, const Axis& inner, int width);
+
 } // namespace tang::graph

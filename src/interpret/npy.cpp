@@ -4,8 +4,10 @@
 #include "interpret/elements.h"
 #include "interpret/files.h"
 #include "interpret/formats.h"
+#include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <system_error>
 
 namespace tang::interpret {
 
@@ -14,7 +16,8 @@ std::optional<std::string> read_bytes(const std::string& path, Sink& sink) {
   std::string bytes;
   if (file) bytes.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   if (!file || file.bad()) {
-    sink.report(Kind::cannot_read, Span{}, "cannot read `{}`", path);
+    sink.report(Kind::cannot_read, Span{}, "cannot read `{}`: {}", path,
+                std::generic_category().message(errno));
     return std::nullopt;
   }
   return bytes;

@@ -165,6 +165,12 @@ private:
     put(s.mask);
   }
   void write(const Barrier&) {}
+  void write(const Atom& s) {
+    text(s.row->name);
+    for (const Ref& operand : s.operands) ref(operand);
+    for (int64_t immediate : s.immediates) put(static_cast<int>(immediate));
+    value(s.predicate);
+  }
   void write(const Spec& s) {
     text(s.kind);
     list(s.outputs), list(s.inputs);

@@ -489,7 +489,7 @@ void Facts::body(const Body& statements, Place& place,
                  },
                  [&](const Delinearize& s) { delinearize(s, place); },
                  [&](const Load& s) { load(s); }, [](const Allocate&) {}, [](const Store&) {},
-                 [](const Copy&) {}, [](const Shfl&) {}, [](const Barrier&) {}},
+                 [](const Copy&) {}, [](const Shfl&) {}, [](const Barrier&) {}, [](const Atom&) {}},
         stmt.node);
   }
 }

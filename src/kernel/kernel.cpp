@@ -3,15 +3,6 @@
 
 namespace tang::kernel {
 
-std::string_view name(Memory memory) {
-  switch (memory) {
-  case Memory::global: return "global";
-  case Memory::shared: return "shared";
-  case Memory::registers: return "register";
-  }
-  return "";
-}
-
 TensorId Kernel::add(Tensor tensor) {
   tensors.push_back(std::move(tensor));
   return TensorId(static_cast<uint32_t>(tensors.size() - 1));
@@ -35,7 +26,7 @@ void for_each_stmt(const Body& body, const std::function<void(const Stmt&)>& vis
                         [&](const Spec& s) { for_each_stmt(s.body, visit); }, [](const Let&) {},
                         [](const Delinearize&) {}, [](const Allocate&) {}, [](const Load&) {},
                         [](const Store&) {}, [](const Copy&) {}, [](const Shfl&) {},
-                        [](const Barrier&) {}},
+                        [](const Barrier&) {}, [](const Atom&) {}},
                stmt.node);
   }
 }
@@ -50,7 +41,10 @@ void for_each_ref(Body& body, const std::function<void(Ref&)>& visit) {
                         [&](Spec& s) { for_each_ref(s.body, visit); },
                         [&](Load& s) { visit(s.src); }, [&](Store& s) { visit(s.dst); },
                         [&](Copy& s) { visit(s.dst), visit(s.src); }, [](Let&) {},
-                        [](Delinearize&) {}, [](Allocate&) {}, [](Shfl&) {}, [](Barrier&) {}},
+                        [](Delinearize&) {}, [](Allocate&) {}, [](Shfl&) {}, [](Barrier&) {},
+                        [&](Atom& s) {
+                          for (Ref& operand : s.operands) visit(operand);
+                        }},
                stmt.node);
 }
 
@@ -81,6 +75,10 @@ void map_values(Body& body, const std::function<ValueId(ValueId)>& map) {
                         [&](Store& s) { ref(s.dst), value(s.value), value(s.predicate); },
                         [&](Copy& s) { ref(s.dst), ref(s.src), value(s.predicate); },
                         [&](Shfl& s) { value(s.value); }, [](Barrier&) {},
+                        [&](Atom& s) {
+                          for (Ref& operand : s.operands) ref(operand);
+                          value(s.predicate);
+                        },
                         [&](Spec& s) { map_values(s.body, map); }},
                stmt.node);
 }

@@ -3,27 +3,30 @@
 //
 // Data tensors are layouts over a memory; the grid and the block are thread tensors whose modes
 // have coordinate variables. Specs say what a group of threads computes; a spec with a body is
-// decomposed, a leaf (Move, Pointwise, Init, Shfl) is something every target prints directly.
+// decomposed, a leaf is something every target prints directly (Move, Pointwise, Init, Shfl) or an
+// instruction, which is a row of atomics/.
+#include "atomics/row.h"
 #include "kernel/value.h"
 #include <string>
 #include <variant>
 
 namespace tang::kernel {
 
-enum class Memory : uint8_t { global, shared, registers };
-std::string_view name(Memory memory);
+using atomics::Memory;
 
 /// A data tensor: name, `shape:stride` layout, element type, memory. Offsets count elements.
 struct Tensor {
   std::string name;
-  ElemType type =
-      ElemType::f32; ///< global and shared: storage; registers: f32, f64, i32, i64 or bool
+  /// Global and shared: storage. Registers: f32, f64, i32, i64 or bool; or a shorter format,
+  /// several elements in a register, which only instructions read and write.
+  ElemType type = ElemType::f32;
   Memory memory = Memory::global;
   std::vector<ValueId> shape;
   std::vector<ValueId>
       stride;           ///< row-major where not given otherwise; registers and shared: constants
   bool written = false; ///< global only: some store reaches it
   int align = 16;       ///< bytes of its first element
+  int64_t offset = 0;   ///< shared, placed: bytes from the beginning
   bool in_part = false; ///< written in place: elements that keep their value are not stored
 };
 
@@ -103,6 +106,16 @@ struct Shfl {
 };
 /// All threads of the block meet; shared memory written before is visible after.
 struct Barrier {};
+/// An instruction: threads carry it out in groups of as many neighbours as its row says. Of a
+/// register operand the ref names the first value, and the values follow each other; of a memory
+/// operand the first element of the thread's run. With a predicate, memory is read only where it
+/// holds; elsewhere the destination becomes 0.
+struct Atom {
+  const atomics::Row* row = nullptr; ///< outlives every kernel
+  std::vector<Ref> operands;         ///< one per operand of the row
+  std::vector<int64_t> immediates;   ///< one per immediate of the row
+  ValueId predicate;
+};
 /// A decomposed spec: outputs <- kind<params>(inputs) { body }. Adds no meaning to its body; text,
 /// comments and reports use it.
 struct Spec {
@@ -114,7 +127,8 @@ struct Spec {
 };
 
 struct Stmt {
-  std::variant<For, If, Let, Delinearize, Allocate, Load, Store, Copy, Shfl, Barrier, Spec> node;
+  std::variant<For, If, Let, Delinearize, Allocate, Load, Store, Copy, Shfl, Barrier, Atom, Spec>
+      node;
 };
 
 /// One mode of a thread tensor. Modes are colexicographic: the first varies fastest.
@@ -147,6 +161,9 @@ struct Kernel {
   /// What `index` values became, 32 or 64 bits; 0 = they are still `index`. The launcher sees to it
   /// that they fit.
   int index_bits = 0;
+  /// Set by `place_shared`: bytes of shared memory that the launcher must ask for, at which offsets
+  /// (Tensor::offset) shared tensors lie; 0 = each is declared by itself.
+  int64_t shared_bytes = 0;
   Body body;
 
   const Tensor& operator[](TensorId id) const { return tensors[id.value]; }

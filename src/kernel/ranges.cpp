@@ -48,6 +48,13 @@ void RangeProof::visit(const Stmt& stmt) {
                         });
                         values({s.predicate});
                       },
+                      [&](const Atom& s) {
+                        under(s.predicate, [&] {
+                          for (size_t i = 0; i < s.operands.size(); ++i)
+                            access(s.operands[i], s.row->operands[i].values);
+                        });
+                        values({s.predicate});
+                      },
                       [&](const Shfl& s) { values({s.value}); }, [](const Allocate&) {},
                       [](const Barrier&) {}, [](const Spec&) {}},
              stmt.node);

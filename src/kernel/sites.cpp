@@ -209,13 +209,18 @@ private:
     }
   }
 
-  std::optional<Polynomial> slack_of(ExprId condition) const {
+  /// What a comparison says is at least 0.
+  std::optional<Polynomial> room_of(ExprId condition) const {
     const graph::Expr& e = e_[condition];
     if (e.op != Op::lt && e.op != Op::le) return std::nullopt;
     auto a = polynomial(e.operands[0]), b = polynomial(e.operands[1]);
     auto slack = a && b ? b->minus(*a) : std::nullopt;
     if (slack && e.op == Op::lt) slack = slack->minus(Polynomial::constant(1));
-    return slack ? std::optional(graph::normalized(*slack)) : std::nullopt;
+    return slack;
+  }
+  std::optional<Polynomial> slack_of(ExprId condition) const {
+    auto room = room_of(condition);
+    return room ? std::optional(graph::normalized(*room)) : std::nullopt;
   }
 
   /// A condition may say `value < extent`; what is always in range needs none.
@@ -255,7 +260,7 @@ private:
         none &= !parts_[end].used;
       size_t before = site_.open.size();
       for (; i < end; ++i) {
-        if (parts_[i].used || known.holds(parts_[i].id)) continue;
+        if (parts_[i].used || known.holds(parts_[i].id) || follows(parts_[i], known)) continue;
         holds = false;
         site_.open.push_back(parts_[i].id);
       }
@@ -266,6 +271,17 @@ private:
     }
     for (ExprId exists : exists_)
       if (!dims.holds(exists)) site_.open.push_back(exists);
+  }
+
+  /// Whether a condition follows from a guard, as that of a whole block does: it leaves out only
+  /// what does not exist.
+  bool follows(const Part& part, const graph::Prover& known) const {
+    auto room = room_of(part.id);
+    return room && std::any_of(parts_.begin(), parts_.end(), [&](const Part& guard) {
+             auto less = guard.used ? room_of(guard.id) : std::nullopt;
+             auto more = less ? room->minus(*less) : std::nullopt;
+             return more && known.nonnegative(*more);
+           });
   }
 
   Facts& facts_;

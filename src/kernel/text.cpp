@@ -53,7 +53,7 @@ private:
 
   std::string declaration(TensorId id) {
     const Tensor& t = kernel_[id];
-    return fmt::format("{}: {} {} {}:{}", tensor(id), kernel::name(t.memory),
+    return fmt::format("{}: {} {} {}:{}", tensor(id), atomics::name(t.memory),
                        graph::info(t.type).name, tuple(t.shape), tuple(t.stride));
   }
 
@@ -85,6 +85,7 @@ private:
     if (!kernel_.threads.empty()) out_.line("threads ({})", threads);
     if (kernel_.flat_block) out_.line("flat block {}", variable(kernel_.flat_block));
     if (kernel_.flat_thread) out_.line("flat thread {}", variable(kernel_.flat_thread));
+    if (kernel_.shared_bytes) out_.line("shared bytes {}", kernel_.shared_bytes);
   }
 
   void body(const Body& statements) {
@@ -152,6 +153,17 @@ private:
     out_.line("{} <- Shfl<{}>({})", typed(s.var), s.mask, value);
   }
   void write(const Barrier&) { out_.raw("barrier"); }
+  void write(const Atom& s) {
+    std::string outputs, inputs, condition = guard(s.predicate);
+    for (size_t i = 0; i < s.operands.size(); ++i) {
+      std::string& list = i == 0 ? outputs : inputs;
+      list += (list.empty() ? "" : ", ") + place(s.operands[i]);
+    }
+    for (int64_t immediate : s.immediates)
+      inputs += fmt::format("{}{}", inputs.empty() ? "" : ", ", immediate);
+    out_.line("{} <- {}<{}>({}){}", outputs.empty() ? "()" : outputs, atomics::name(s.row->kind),
+              s.row->name, inputs, condition);
+  }
   void write(const Spec& s) {
     if (!s.comment.empty()) out_.raw("# " + s.comment);
     auto list = [this](const std::vector<TensorId>& ids) {

@@ -67,7 +67,7 @@ private:
     require(id.value < kernel_.tensors.size(), "parameter {} does not exist", id.value);
     const Tensor& t = kernel_[id];
     require(t.memory == Memory::global, "parameter `{}` is in {} memory", t.name,
-            kernel::name(t.memory));
+            atomics::name(t.memory));
     require(t.shape.size() == t.stride.size(), "`{}` has {} extents and {} strides", t.name,
             t.shape.size(), t.stride.size());
     require(live_.insert(id).second, "`{}` is a parameter twice", t.name);
@@ -204,6 +204,30 @@ private:
   }
   void statement(const Barrier&, Spread around) {
     require(around == Spread::block, "a barrier stands where threads of a block part");
+  }
+  void statement(const Atom& s, Spread around) {
+    const atomics::Row& row = *s.row;
+    require(s.operands.size() == row.operands.size(), "`{}` has {} operands and is given {}",
+            row.name, row.operands.size(), s.operands.size());
+    require(s.immediates.size() == row.immediates.size(), "`{}` has {} immediates and is given {}",
+            row.name, row.immediates.size(), s.immediates.size());
+    require(!s.predicate || row.zero_fills, "`{}` takes no predicate", row.name);
+    require(row.threads == 1 || around != Spread::thread,
+            "`{}` stands where threads of a group part", row.name);
+    guarded(s.predicate, [&] {
+      Spread spread = Spread::block;
+      for (size_t i = 0; i < s.operands.size(); ++i) {
+        const atomics::Operand& operand = row.operands[i];
+        const Tensor& t = kernel_[s.operands[i].tensor];
+        require(t.memory == operand.memory && operand.takes(t.type),
+                "`{}` of `{}` takes {} bits in {} memory and is given `{}`, {} in {} memory",
+                operand.name, row.name, operand.bits, atomics::name(operand.memory), t.name,
+                graph::info(t.type).name, atomics::name(t.memory));
+        spread = wider(spread, ref(s.operands[i], operand.values));
+      }
+      return spread;
+    });
+    if (!s.operands.empty()) written(s.operands[0]);
   }
   void statement(const Spec& s, Spread around) {
     static const std::set<std::string_view> kinds = {"Move",      "MatMul", "UnaryPointwise",

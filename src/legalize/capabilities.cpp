@@ -10,6 +10,7 @@ Capabilities capabilities_of(const targets::Target& target) {
   // A machine that starts its own blocks has 32-bit registers; other hosts are 64-bit throughout.
   c.narrow_index = c.hardware_grid;
   c.max_blocks = c.hardware_grid ? target.limit(targets::LimitKey::max_grid_x) : 0;
+  c.static_shared_bytes = target.limit(targets::LimitKey::static_shared_bytes);
   return c;
 }
 

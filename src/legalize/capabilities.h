@@ -5,10 +5,11 @@
 namespace tang::legalize {
 
 struct Capabilities {
-  bool hardware_grid = true;       ///< blocks are started by the hardware
-  bool int64 = true;               ///< has 64-bit integers
-  bool narrow_index = true;        ///< 32-bit address arithmetic is cheaper than 64-bit
-  int64_t max_blocks = 2147483647; ///< blocks of one launch, numbered along one axis
+  bool hardware_grid = true;           ///< blocks are started by the hardware
+  bool int64 = true;                   ///< has 64-bit integers
+  bool narrow_index = true;            ///< 32-bit address arithmetic is cheaper than 64-bit
+  int64_t static_shared_bytes = 49152; ///< that a kernel may declare
+  int64_t max_blocks = 2147483647;     ///< blocks of one launch, numbered along one axis
 };
 
 Capabilities capabilities_of(const targets::Target& target);

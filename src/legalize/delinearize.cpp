@@ -36,7 +36,7 @@ private:
                             },
                             [&](Spec& s) { body(s.body); }, [](Let&) {}, [](Delinearize&) {},
                             [](Allocate&) {}, [](Load&) {}, [](Store&) {}, [](Copy&) {},
-                            [](Shfl&) {}, [](Barrier&) {}},
+                            [](Shfl&) {}, [](Barrier&) {}, [](Atom&) {}},
                    stmt.node);
         out.push_back(std::move(stmt));
       }

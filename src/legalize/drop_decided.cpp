@@ -66,6 +66,7 @@ private:
   void keep(Allocate& s, Body& kept) { kept.push_back({s}); }
   void keep(Shfl& s, Body& kept) { kept.push_back({s}); }
   void keep(Barrier& s, Body& kept) { kept.push_back({s}); }
+  void keep(Atom& s, Body& kept) { kept.push_back({std::move(s)}); }
 
   ValueStore& values_;
 };

@@ -157,7 +157,7 @@ void IndexBounds::define(const Body& body) {
                         },
                         [&](const Spec& spec) { define(spec.body); }, [](const Allocate&) {},
                         [](const Load&) {}, [](const Store&) {}, [](const Copy&) {},
-                        [](const Shfl&) {}, [](const Barrier&) {}},
+                        [](const Shfl&) {}, [](const Barrier&) {}, [](const Atom&) {}},
                stmt.node);
 }
 

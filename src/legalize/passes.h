@@ -38,6 +38,10 @@ void drop_decided(kernel::Program& program, const Capabilities& capabilities,
                   const Options& options);
 /// Refs and register elements have one flat offset, and tensors one mode of stride 1.
 void linearize(kernel::Program& program, const Capabilities& capabilities, const Options& options);
+/// Shared memory that a kernel may not declare has offsets in one block, which the launcher asks
+/// for.
+void place_shared(kernel::Program& program, const Capabilities& capabilities,
+                  const Options& options);
 /// What all refs to a parameter add to their offsets moves to the launcher.
 void offset_bindings(kernel::Program& program, const Capabilities& capabilities,
                      const Options& options);

@@ -22,7 +22,7 @@ void drop_barriers(Body& body) {
                         },
                         [](Spec& s) { drop_barriers(s.body); }, [](Let&) {}, [](Delinearize&) {},
                         [](Allocate&) {}, [](Load&) {}, [](Store&) {}, [](Copy&) {}, [](Shfl&) {},
-                        [](Barrier&) {}},
+                        [](Barrier&) {}, [](Atom&) {}},
                stmt.node);
 }
 

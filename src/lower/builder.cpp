@@ -144,8 +144,12 @@ ValueId Builder::load(std::string name, Type type, kernel::Ref src, ValueId pred
 }
 
 kernel::TensorId Builder::registers(std::string name, Type type, std::vector<int64_t> shape) {
+  return fragments(std::move(name), element_type(type), std::move(shape));
+}
+
+kernel::TensorId Builder::fragments(std::string name, ElemType type, std::vector<int64_t> shape) {
   kernel::Tensor t;
-  t.name = std::move(name), t.type = element_type(type), t.memory = kernel::Memory::registers;
+  t.name = std::move(name), t.type = type, t.memory = kernel::Memory::registers;
   auto& v = values();
   int64_t stride = 1;
   t.stride.resize(shape.size());

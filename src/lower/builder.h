@@ -71,6 +71,8 @@ public:
     emit({kernel::Store{std::move(dst), value, predicate}});
   }
   kernel::TensorId registers(std::string name, Type type, std::vector<int64_t> shape);
+  /// Registers that only instructions read and write, in a storage format.
+  kernel::TensorId fragments(std::string name, graph::ElemType type, std::vector<int64_t> shape);
   kernel::TensorId shared(std::string name, graph::ElemType type, std::vector<int64_t> shape,
                           std::vector<int64_t> stride = {});
   ValueId element(kernel::TensorId tensor, std::vector<ValueId> coordinates = {});

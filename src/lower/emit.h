@@ -11,6 +11,7 @@ struct Machine {
   bool hardware_grid = true; ///< false: one thread per block, blocks are loops
   bool warp_shuffle = true;
   int vector_bytes = 16; ///< widest single move
+  std::string target;    ///< whose instructions there are
 };
 
 /// The nodes of one kernel with their variant's fields.
@@ -34,6 +35,8 @@ Built emit_point(const Emission& e);
 Built emit_row(const Emission& e);
 /// A contraction in tiles.
 Built emit_tile(const Emission& e);
+/// A sum of products in tiles on matrix units (fields.precision).
+Built emit_matrix_tile(const Emission& e);
 
 /// The format in which the nodes' real numbers compute: f64 where they touch an f64 tensor.
 Type compute_type(const graph::Graph& graph, const std::vector<const graph::Node*>& nodes);

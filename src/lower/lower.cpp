@@ -130,7 +130,9 @@ private:
     switch (emitter) {
     case plan::Emitter::point: built = emit_point(e); break;
     case plan::Emitter::row: built = emit_row(e); break;
-    case plan::Emitter::tile: built = emit_tile(e); break;
+    case plan::Emitter::tile:
+      built = e.fields.precision == plan::Precision::full ? emit_tile(e) : emit_matrix_tile(e);
+      break;
     }
     Known known{kernel::KernelId(static_cast<uint32_t>(program_.kernels.size())),
                 {},

@@ -92,8 +92,9 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path, bool states) {
                              [&](graph::IndexId i) { return here_.indices.contains(i); });
     bool state =
         !states && (e.op == Op::acc || e.op == Op::lhs || e.op == Op::rhs || e.op == Op::fold);
-    bool operands = std::all_of(e.operands.begin(), e.operands.end(),
-                                [&](ExprId o) { return ready.contains(o); });
+    auto here = direct_operands(e);
+    bool operands =
+        std::all_of(here.begin(), here.end(), [&](ExprId o) { return ready.contains(o); });
     if (!known || state || !operands) continue;
     bool registers = e.op == Op::read ? override_ && override_(id)
                                       : std::all_of(e.operands.begin(), e.operands.end(),

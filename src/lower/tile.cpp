@@ -2,11 +2,10 @@
 // operands pass through shared memory block_k deep, a thread owns thread_m x thread_n accumulators.
 // Without: one register tile, operands straight from memory.
 #include "base/check.h"
-#include "graph/contraction.h"
 #include "lower/emit.h"
+#include "lower/tile_axes.h"
 #include "lower/vectors.h"
 #include <algorithm>
-#include <numeric>
 
 namespace tang::lower {
 
@@ -24,7 +23,8 @@ class TileEmitter {
 public:
   explicit TileEmitter(const Emission& e)
       : e_(e), g_(e.graph), b_(e.graph, e.name), terms_(b_, compute_type(e.graph, e.nodes)),
-        f_(e.fields), c_(std::get<Comprehension>(e.nodes[0]->definition)), r_(*c_.reduction) {
+        f_(e.fields), c_(std::get<Comprehension>(e.nodes[0]->definition)), r_(*c_.reduction),
+        axes_(terms_, c_) {
     for (const auto& [step, last] : e.steps) b_.declare_step(step, last);
     sides_ = graph::sides_of(g_, c_);
     TANG_CHECK(!sides_.m.empty() && !sides_.n.empty(), "`{}` is no contraction", e.name);
@@ -40,7 +40,6 @@ public:
     operands_ = graph::operands_of(g_, c_, sides_);
     order_by_appearance(g_.exprs, r_.body, operands_.a);
     order_by_appearance(g_.exprs, r_.body, operands_.b);
-    points_.resize(c_.points.size());
   }
 
   Built run() {
@@ -58,47 +57,6 @@ private:
     for (const Axis& axis : c_.points) p.add_axis(axis);
     for (const Axis& axis : r_.axes) p.add_axis(axis);
     return p;
-  }
-
-  ValueId size_of(const std::vector<size_t>& axes) {
-    ValueId product = b_.values().integer(1);
-    for (size_t i : axes) product = b_.values().mul(product, b_.extent(c_.points[i].extent));
-    return product;
-  }
-
-  ValueId block_mode(const std::string& name, ValueId extent) {
-    auto& v = b_.values();
-    graph::IntRange range = v.range(extent);
-    kernel::Var var{name, Type::index, 0, {}};
-    if (range.hi != graph::IntRange{}.hi) var.hi = std::max<int64_t>(range.hi - 1, 0);
-    VarId id = v.add_var(std::move(var));
-    b_.kernel().blocks.push_back({id, extent});
-    return v.variable(id);
-  }
-
-  /// Coordinates of the axes from one flat number, the last axis fastest.
-  void bind_flat(const std::vector<size_t>& axes, ValueId flat) {
-    auto places = coordinates(c_.points, axes, flat);
-    for (size_t n = 0; n < axes.size(); ++n) points_[axes[n]] = places[n];
-    for (size_t i : axes) terms_.bind(c_.points[i], points_[i]);
-  }
-
-  std::vector<ValueId> coordinates(const std::vector<Axis>& all, const std::vector<size_t>& axes,
-                                   ValueId flat) {
-    std::vector<std::string> names;
-    std::vector<ValueId> extents;
-    for (size_t i : axes) {
-      names.push_back(all[i].name);
-      extents.push_back(b_.extent(all[i].extent));
-    }
-    return b_.delinearize(names, flat, extents);
-  }
-
-  void bind_reduce(ValueId flat) {
-    std::vector<size_t> axes(r_.axes.size());
-    std::iota(axes.begin(), axes.end(), size_t{0});
-    auto places = coordinates(r_.axes, axes, flat);
-    for (size_t i : axes) terms_.bind(r_.axes[i], places[i]);
   }
 
   Type operand_type(ExprId id) const { return terms_.type_of(id); }
@@ -122,16 +80,15 @@ private:
           y = v.add_var({"ty", Type::index, 0, tm - 1});
     b_.kernel().threads = {{x, tn}, {y, tm}};
     ValueId tx = v.variable(x), ty = v.variable(y);
-    ValueId rows = size_of(sides_.m), cols = size_of(sides_.n);
-    ValueId bn = block_mode("bn", v.ceildiv(cols, f_.block_n)),
-            bm = block_mode("bm", v.ceildiv(rows, f_.block_m));
-    ValueId batch = block_mode("batch", size_of(sides_.batch));
-    bind_flat(sides_.batch, batch);
+    ValueId rows = axes_.size_of(sides_.m), cols = axes_.size_of(sides_.n);
+    ValueId bn = axes_.block_mode("bn", v.ceildiv(cols, f_.block_n)),
+            bm = axes_.block_mode("bm", v.ceildiv(rows, f_.block_m));
+    ValueId batch = axes_.block_mode("batch", axes_.size_of(sides_.batch));
+    axes_.bind_points(sides_.batch, batch);
     ValueId m0 = b_.let("m0", v.mul(bm, v.integer(f_.block_m))),
             n0 = b_.let("n0", v.mul(bn, v.integer(f_.block_n)));
     ValueId thread = b_.let("thread", v.add(v.mul(ty, v.integer(tn)), tx));
-    ValueId depth = v.integer(1);
-    for (const Axis& axis : r_.axes) depth = v.mul(depth, b_.extent(axis.extent));
+    ValueId depth = axes_.depth();
 
     std::vector<kernel::TensorId> as, bs;
     // One column of padding keeps transposing stores off each other's banks.
@@ -156,8 +113,8 @@ private:
         ValueId m = b_.let("m", v.add(m0, at_m)), n = b_.let("n", v.add(n0, at_n));
         b_.when(v.both(v.less(m, rows), v.less(n, cols)), [&] {
           terms_.scope([&] {
-            bind_flat(sides_.m, m);
-            bind_flat(sides_.n, n);
+            axes_.bind_points(sides_.m, m);
+            axes_.bind_points(sides_.n, n);
             results(acc, i, j);
           });
         });
@@ -201,8 +158,8 @@ private:
           kernel::If branch{v.both(v.less(m, count), v.less(k, depth)), {}, {}};
           b_.nest(branch.then, [&] {
             terms_.scope([&] {
-              bind_flat(side, m);
-              bind_reduce(k);
+              axes_.bind_points(side, m);
+              axes_.bind_sum(k);
               b_.store({tile, {kk, p}}, v.convert(type, terms_.lower(operand)));
             });
           });
@@ -315,7 +272,7 @@ private:
     auto outer = terms_.exchange_state([&](Op, uint32_t f, const std::vector<ValueId>&) {
       return b_.element(acc[f], {i, j});
     });
-    for (const graph::Result& result : c_.results) store_result(terms_, result, points_, {});
+    for (const graph::Result& result : c_.results) store_result(terms_, result, axes_.points(), {});
     terms_.exchange_state(std::move(outer));
   }
 
@@ -326,13 +283,13 @@ private:
     auto& v = b_.values();
     const Axis &row = c_.points[sides_.m[0]], &col = c_.points[sides_.n[0]];
     ValueId rows = b_.extent(row.extent), cols = b_.extent(col.extent);
-    ValueId bn = block_mode(col.name + "_block", v.ceildiv(cols, f_.block_n)),
-            bm = block_mode(row.name + "_block", v.ceildiv(rows, f_.block_m));
+    ValueId bn = axes_.block_mode(col.name + "_block", v.ceildiv(cols, f_.block_n)),
+            bm = axes_.block_mode(row.name + "_block", v.ceildiv(rows, f_.block_m));
     for (size_t n = sides_.batch.size(); n-- > 0;) {
       const Axis& axis = c_.points[sides_.batch[n]];
-      points_[sides_.batch[n]] = block_mode(axis.name, b_.extent(axis.extent));
+      axes_.set_point(sides_.batch[n], axes_.block_mode(axis.name, b_.extent(axis.extent)));
     }
-    for (size_t i : sides_.batch) terms_.bind(c_.points[i], points_[i]);
+    for (size_t i : sides_.batch) terms_.bind(c_.points[i], axes_.points()[i]);
     ValueId m0 = b_.let(row.name + "0", v.mul(bm, v.integer(f_.block_m))),
             n0 = b_.let(col.name + "0", v.mul(bn, v.integer(f_.block_n)));
     Accumulators acc = accumulators();
@@ -359,9 +316,9 @@ private:
     auto& v = b_.values();
     b_.loop(name, v.integer(0), count, v.integer(1), kind, [&](ValueId i) {
       terms_.scope([&] {
-        points_[axis] =
-            b_.coordinate(c_.points[axis].name, v.add(first, i), b_.extent(c_.points[axis].extent));
-        terms_.bind(c_.points[axis], points_[axis]);
+        axes_.set_point(axis, b_.coordinate(c_.points[axis].name, v.add(first, i),
+                                            b_.extent(c_.points[axis].extent)));
+        terms_.bind(c_.points[axis], axes_.points()[axis]);
         inside(i);
       });
     });
@@ -404,7 +361,7 @@ private:
   graph::Sides sides_;
   graph::Operands operands_;
   std::vector<Type> types_; ///< of each field
-  std::vector<ValueId> points_;
+  TileAxes axes_;
 };
 
 } // namespace

@@ -1,13 +1,10 @@
 #pragma once
+#include "graph/reads.h"
 #include "lower/terms.h"
 
 namespace tang::lower {
 
-/// Whether a read moves as vectors along the axis `inner`: unguarded, contiguous, the axis alone in
-/// its last place and in no other, and rows that keep vectors aligned because the innermost extent
-/// is the axis's own or a multiple of `width`.
-bool moves_as_vector(const graph::Graph& graph, const graph::Expr& read, const graph::Axis& inner,
-                     int width);
+using graph::moves_as_vector;
 
 /// Sorts terms by where a walk from `roots` meets them first. Ids depend on what else the graph
 /// holds, and equal layers are to become equal kernels.

@@ -178,7 +178,13 @@ StmtForm Parser::recur() {
     CarryPair pair;
     pair.carried = declared_name("a carried tensor");
     expect(TokenKind::equal, "`=` and the tensor to start from");
-    pair.start = name("the tensor to start from");
+    bool is_number = at(TokenKind::integer) || at(TokenKind::real) || at(TokenKind::minus);
+    if (is_number)
+      fail_expected("the tensor to start from")
+          .help(fmt::format("define it first, such as `{}0[c: C] = 0`, and carry `{} = {}0`",
+                            pair.carried.text, pair.carried.text, pair.carried.text));
+    else
+      pair.start = name("the tensor to start from");
     r.carry.push_back(std::move(pair));
   } while (accept(TokenKind::comma));
   r.braces = body(r.body);

@@ -87,6 +87,9 @@ ExprId Parser::unary() {
 
 ExprId Parser::guarded() {
   ExprId read = primary();
+  if (at_word("if") && on_same_line_as_previous() && !panicking_)
+    fail(Kind::expected_token, here(), "`if` behind an expression")
+        .help("a choice is written `where(c, a, b)`");
   if (!at(TokenKind::kw_else)) return read;
   Nesting nesting(*this, prefix_level_);
   if (!nesting) return {};
@@ -300,7 +303,8 @@ bool Parser::at_operand_start() {
       !open_.empty() && tokens_[open_.back()].kind == TokenKind::left_bracket;
   switch (current().kind) {
   case TokenKind::name:
-    return on_same_line_as_previous() && !at_loc() && !(directly_in_brackets && at_modifier());
+    return on_same_line_as_previous() && !at_loc() && !at_word("if") &&
+           !(directly_in_brackets && at_modifier());
   case TokenKind::integer:
   case TokenKind::real:
   case TokenKind::kw_inf:

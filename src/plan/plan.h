@@ -13,6 +13,15 @@ enum class Emitter : uint8_t {
 };
 std::string_view name(Emitter emitter);
 
+/// The format in which factors of products are held.
+enum class Precision : uint8_t { full, f16, bf16 };
+inline constexpr Precision all_precisions[] = {Precision::full, Precision::f16, Precision::bf16};
+std::string_view name(Precision precision);
+/// Of a precision that is not `full`.
+graph::ElemType format_of(Precision precision);
+/// The precision of factors in this format; `full` where there is none.
+Precision precision_of(graph::ElemType format);
+
 struct Fields {
 #define TANG_FIELD(type, name, initial, least, greatest, readers, text) type name = initial;
 #include "plan/fields.def"

@@ -14,7 +14,31 @@ std::string_view name(Emitter emitter) {
   return "";
 }
 
+std::string_view name(Precision precision) {
+  return precision == Precision::full ? "full" : graph::info(format_of(precision)).name;
+}
+
+graph::ElemType format_of(Precision precision) {
+  TANG_CHECK(precision != Precision::full, "full precision has no format of its own");
+  return precision == Precision::f16 ? graph::ElemType::f16 : graph::ElemType::bf16;
+}
+
+Precision precision_of(graph::ElemType format) {
+  for (Precision precision : all_precisions)
+    if (precision != Precision::full && format_of(precision) == format) return precision;
+  return Precision::full;
+}
+
 namespace {
+
+/// A field's value as text.
+std::string shown(Precision value) {
+  return std::string(name(value));
+}
+template <class T>
+std::string shown(T value) {
+  return fmt::format("{}", value);
+}
 
 /// A YAML scalar in double quotes.
 std::string quoted(const std::string& text) {
@@ -85,7 +109,8 @@ std::string to_text(const Fields& fields) {
   std::string text;
   const Fields initial;
   auto field = [&](std::string_view name, const auto& value, const auto& usual) {
-    if (value != usual) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value);
+    if (value != usual)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, shown(value));
   };
 #define TANG_FIELD(type, name, initial_value, least, greatest, readers, text)                      \
   field(#name, fields.name, initial.name);

@@ -1,5 +1,6 @@
 #include "print/declarations.h"
 #include "base/text_writer.h"
+#include "graph/text.h"
 #include "print/dialects/keywords.h"
 #include "print/printer.h"
 #include <algorithm>
@@ -13,6 +14,13 @@ std::string symbol_part(std::string_view text) {
     out += keep ? c : '_';
   }
   return out;
+}
+
+int workspace_alignment(const kernel::Program& program) {
+  int align = 16;
+  for (const kernel::Buffer& buffer : program.buffers)
+    if (buffer.kind == kernel::Buffer::Kind::workspace) align = std::max(align, buffer.align);
+  return align;
 }
 
 PublicNames public_names(const kernel::Program& program, const graph::Graph& graph) {
@@ -81,6 +89,20 @@ void status_string(TextWriter& out) {
   out.raw("#endif");
 }
 
+/// `[M, N]`, with strides where the tensor has its own; empty for a single element.
+std::string shape_text(const graph::Graph& graph, const kernel::Buffer& buffer) {
+  if (!buffer.tensor || buffer.tensor.value >= graph.tensors.size()) return "";
+  auto list = [&](const std::vector<graph::ExprId>& extents) {
+    std::string text;
+    for (graph::ExprId extent : extents)
+      text += (text.empty() ? "" : ", ") + graph::to_text(graph, extent);
+    return text.empty() ? text : "[" + text + "]";
+  };
+  const graph::Tensor& tensor = graph[buffer.tensor];
+  std::string strides = list(tensor.strides);
+  return list(tensor.shape) + (strides.empty() ? "" : " with strides " + strides);
+}
+
 void types(TextWriter& out, const kernel::Program& program, const graph::Graph& graph,
            const std::string& prefix) {
   PublicNames names = public_names(program, graph);
@@ -99,8 +121,9 @@ void types(TextWriter& out, const kernel::Program& program, const graph::Graph& 
   out.raw("typedef struct {");
   for (kernel::BufferId id : names.fields) {
     const kernel::Buffer& buffer = program.buffers[id.value];
-    out.line("  {}void *{}; // {}, aligned to {}", buffer.written ? "" : "const ",
-             names.buffers[id.value], graph::info(buffer.type).name, buffer.align);
+    out.line("  {}void *{}; // {}{}, aligned to {}", buffer.written ? "" : "const ",
+             names.buffers[id.value], graph::info(buffer.type).name, shape_text(graph, buffer),
+             buffer.align);
   }
   if (names.fields.empty()) out.raw("  const void *unused;");
   out.line("}} {}_args;", prefix);
@@ -121,7 +144,10 @@ std::string declarations(const kernel::Program& program, const graph::Graph& gra
   out.raw("#endif");
   for (const std::string& target : targets) {
     std::string symbol = prefix + "_" + symbol_part(target);
-    out.raw("// Bytes of workspace that a call needs; SIZE_MAX for dims outside their ranges.");
+    out.line(
+        "// Bytes of workspace that a call needs, aligned to {}; SIZE_MAX for dims outside their "
+        "ranges.",
+        workspace_alignment(program));
     out.line("size_t {}_workspace_bytes(const {}_dims *dims);", symbol, prefix);
     out.line("tg_status {0}_run(const {1}_args *args, const {1}_dims *dims, void *workspace, "
              "size_t bytes,",

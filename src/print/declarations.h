@@ -18,6 +18,9 @@ PublicNames public_names(const kernel::Program& program, const graph::Graph& gra
 struct PrintOptions;
 std::string head_comment(const PrintOptions& options, std::string_view what);
 
+/// Bytes at a multiple of which the workspace of a call starts.
+int workspace_alignment(const kernel::Program& program);
+
 /// The declarations for `targets`, each under its guard, so that a source file can hold them too.
 std::string declarations(const kernel::Program& program, const graph::Graph& graph,
                          std::span<const std::string> targets, const std::string& prefix);

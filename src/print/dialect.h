@@ -78,6 +78,8 @@ struct Words {
   Word restrict_qualifier; ///< of a pointer that nothing else reaches, with its blank
   Word helper_head;        ///< replaces `static inline` before prelude functions of kernels
   Word shared_head;        ///< before shared arrays, with its blank
+  Word shared_pool;        ///< declares the block of bytes `$n` that the launcher asks for
+  Word fragment_type;      ///< of 32 bits that hold several elements
   Word register_value;     ///< what register arrays start as, with ` = `; may be empty
   Word table_head;         ///< before embedded constant tables, with its blank
   Word barrier;            ///< a statement
@@ -101,6 +103,13 @@ struct MoveView {
   std::string pointer, offset; ///< an empty offset is 0
 };
 
+/// An instruction as a function: what its statement is made of.
+struct Instruction {
+  const atomics::Row* row = nullptr;
+  std::vector<int64_t> immediates;
+  std::string symbol;
+};
+
 struct KernelHead {
   std::string symbol;
   std::vector<std::string> parameters; ///< complete declarations
@@ -111,6 +120,7 @@ struct Launch {
   std::vector<std::string> types, arguments; ///< one per parameter
   std::string grid;                          ///< number of blocks: the name of an i64 >= 1
   int threads = 1;
+  int64_t shared_bytes = 0; ///< beyond what the kernel declares
   NameScope* names = nullptr;
 };
 struct TableUse {
@@ -138,6 +148,9 @@ struct Sentences {
   Hook<std::string(std::string_view value, int mask)> shuffle;
   Hook<void(TextWriter&, const Launch&)> launch;
   Hook<void(TextWriter&, const TableUse&)> table_address;
+  /// The definition of a function that carries out a row; its parameters are pointers to the row's
+  /// operands, and for a row that takes a predicate the bytes that it reads (0 where it fails).
+  Hook<std::string(const Instruction&)> instruction;
 };
 
 struct Dialect {

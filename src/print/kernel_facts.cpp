@@ -23,6 +23,10 @@ void for_each_value(const Stmt& stmt, const std::function<void(ValueId)>& visit)
                       [&](const Store& s) { ref(s.dst), one(s.value), one(s.predicate); },
                       [&](const Copy& s) { ref(s.dst), ref(s.src), one(s.predicate); },
                       [&](const Shfl& s) { one(s.value); }, [](const Barrier&) {},
+                      [&](const Atom& s) {
+                        for (const Ref& operand : s.operands) ref(operand);
+                        one(s.predicate);
+                      },
                       [](const Spec&) {}},
              stmt.node);
 }

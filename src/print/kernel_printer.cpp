@@ -11,19 +11,24 @@ using enum Precedence;
 
 namespace {
 
+/// Whether several elements share a register, which only instructions read and write.
+bool is_fragment(const Tensor& tensor) {
+  return tensor.memory == Memory::registers && graph::info(tensor.type).bits < 32 &&
+         tensor.type != graph::ElemType::boolean;
+}
+
 /// The storage that registers have: their machine format.
-std::string_view register_word(const Words& words, graph::ElemType type) {
-  return word(words, register_type(type));
+std::string_view register_word(const Words& words, const Tensor& tensor) {
+  return is_fragment(tensor) ? words.fragment_type.text() : word(words, register_type(tensor.type));
 }
 
 class Printer {
 public:
-  Printer(const KernelTask& task, const Dialect& dialect, std::set<std::string>& helpers,
-          Sink& sink)
-      : task_(task), kernel_(*task.kernel), dialect_(dialect), sink_(sink),
+  Printer(const KernelTask& task, const Dialect& dialect, Calls& calls, Sink& sink)
+      : task_(task), kernel_(*task.kernel), dialect_(dialect), sink_(sink), calls_(calls),
         names_(dialect.reserved), tensor_names_(kernel_.tensors.size()),
         tensor_sizes_(kernel_.tensors.size()),
-        values_(kernel_.values, dialect, {task.fast_math, false}, names_, out_, helpers,
+        values_(kernel_.values, dialect, {task.fast_math, false}, names_, out_, calls.helpers,
                 [this](const Value& v) { return element(v); }) {}
 
   std::optional<std::string> run();
@@ -46,6 +51,8 @@ private:
   void print(const Copy&);
   void print(const Shfl&);
   void print(const Barrier&) { out_.raw(std::string(dialect_.words.barrier.text())); }
+  void print(const Atom&);
+  std::string operand(const Ref& ref, const atomics::Operand& operand);
   void print(const Spec&);
   void move_elements(const Copy& copy, const Ref& memory, const Ref& registers, bool load);
   bool refuse_packed(const Tensor& tensor);
@@ -65,6 +72,7 @@ private:
   const Kernel& kernel_;
   const Dialect& dialect_;
   Sink& sink_;
+  Calls& calls_;
   TextWriter out_;
   NameScope names_;
   std::vector<std::string> tensor_names_;
@@ -97,6 +105,9 @@ void Printer::count_uses() {
   for_each_stmt(kernel_.body, [&](const Stmt& stmt) {
     auto load = std::get_if<Load>(&stmt.node);
     if (load && values_.used(load->var)) tensor_read_[load->src.tensor.value] = true;
+    if (auto atom = std::get_if<Atom>(&stmt.node))
+      for (const Ref& operand : atom->operands)
+        tensor_read_[operand.tensor.value] = tensor_used_[operand.tensor.value] = true;
     if (auto copy = std::get_if<Copy>(&stmt.node)) {
       tensor_read_[copy->src.tensor.value] = true;
       tensor_used_[copy->dst.tensor.value] = true;
@@ -146,6 +157,12 @@ void Printer::declare_coordinates() {
 }
 
 void Printer::declare_shared() {
+  std::string pool;
+  if (kernel_.shared_bytes > 0) {
+    pool = names_.add("shared");
+    std::string line(dialect_.words.shared_pool.text());
+    out_.raw(line.replace(line.find("$n"), 2, pool));
+  }
   for_each_stmt(kernel_.body, [&](const Stmt& stmt) {
     auto allocate = std::get_if<Allocate>(&stmt.node);
     if (!allocate || kernel_[allocate->tensor].memory != Memory::shared) return;
@@ -153,6 +170,11 @@ void Printer::declare_shared() {
     std::string& name = tensor_names_[allocate->tensor.value];
     if (!name.empty() || !tensor_used_[allocate->tensor.value]) return;
     name = names_.add(tensor.name);
+    std::string_view type = dialect_.storages[tensor.type].type.text();
+    if (!pool.empty()) {
+      out_.line("{0} *const {1} = ({0} *)({2} + {3});", type, name, pool, tensor.offset);
+      return;
+    }
     int64_t size = element_span(kernel_, tensor);
     if (graph::is_packed(tensor.type)) size = (size + 1) / 2;
     out_.line("{}{} {}[{}];", dialect_.words.shared_head.text(),
@@ -243,7 +265,8 @@ void Printer::print(const Allocate& allocate) {
   if (tensor.memory == Memory::shared || !tensor_used_[id.value]) return;
   int64_t size = tensor_sizes_[id.value] = element_span(kernel_, tensor);
   std::string name = tensor_names_[id.value] = names_.add(tensor.name);
-  std::string_view type = register_word(dialect_.words, tensor.type);
+  std::string_view type = register_word(dialect_.words, tensor);
+  if (is_fragment(tensor)) size = size * graph::info(tensor.type).bits / 32;
   if (size == 1)
     out_.line("{} {} = 0;", type, name);
   else
@@ -428,6 +451,37 @@ void Printer::print(const Shfl& shfl) {
   out_.line("const {} {} = {};", word(dialect_.words, type), values_.define(shfl.var), text);
 }
 
+/// The address of a memory operand's first element, or of a register operand's first register.
+std::string Printer::operand(const Ref& ref, const atomics::Operand& operand) {
+  const Tensor& tensor = kernel_[ref.tensor];
+  const std::string& name = tensor_names_[ref.tensor.value];
+  std::string offset = ref.coordinates.empty() ? "0" : values_.text(ref.coordinates[0], additive);
+  if (operand.memory == Memory::registers && tensor_sizes_[ref.tensor.value] == 1)
+    return "&" + name;
+  if (is_fragment(tensor))
+    offset = fmt::format("({}) / {}", offset, 32 / graph::info(tensor.type).bits);
+  return offset == "0" ? name : fmt::format("{} + {}", name, offset);
+}
+
+void Printer::print(const Atom& atom) {
+  const atomics::Row& row = *atom.row;
+  std::string symbol = "tg_" + row.name;
+  for (int64_t immediate : atom.immediates) symbol += fmt::format("_{}", immediate);
+  std::replace(symbol.begin(), symbol.end(), '.', '_');
+  calls_.instructions.try_emplace(
+      symbol, dialect_.sentences.instruction(Instruction{&row, atom.immediates, symbol}));
+  std::vector<std::string> arguments;
+  for (size_t i = 0; i < atom.operands.size(); ++i)
+    arguments.push_back(operand(atom.operands[i], row.operands[i]));
+  if (row.zero_fills) {
+    int bytes = row.operands[1].run_bytes();
+    arguments.push_back(
+        atom.predicate ? fmt::format("{} ? {} : 0", values_.text(atom.predicate, logical_or), bytes)
+                       : fmt::format("{}", bytes));
+  }
+  out_.line("{}({});", symbol, fmt::join(arguments, ", "));
+}
+
 void Printer::print(const Spec& spec) {
   if (!spec.comment.empty()) out_.raw("// " + comment_text(spec.comment));
   body(spec.body);
@@ -436,8 +490,8 @@ void Printer::print(const Spec& spec) {
 } // namespace
 
 std::optional<std::string> print_kernel(const KernelTask& task, const Dialect& dialect,
-                                        std::set<std::string>& helpers, Sink& sink) {
-  return Printer(task, dialect, helpers, sink).run();
+                                        Calls& calls, Sink& sink) {
+  return Printer(task, dialect, calls, sink).run();
 }
 
 } // namespace tang::print

@@ -2,6 +2,7 @@
 // One walk over a legal kernel, for every dialect: statements, scopes, names.
 #include "diagnostics/sink.h"
 #include "print/dialect.h"
+#include <map>
 #include <set>
 
 namespace tang::print {
@@ -13,9 +14,16 @@ struct KernelTask {
   bool fast_math = false;
 };
 
-/// The function of a kernel with its comment. Notes the prelude helpers it calls. Empty (and
-/// reported) where the target cannot run what the kernel says.
+/// What printed kernels call: blocks of the prelude, and instructions by symbol with their
+/// definitions.
+struct Calls {
+  std::set<std::string> helpers;
+  std::map<std::string, std::string> instructions;
+};
+
+/// The function of a kernel with its comment. Notes what it calls. Empty (and reported) where the
+/// target cannot run what the kernel says.
 std::optional<std::string> print_kernel(const KernelTask& task, const Dialect& dialect,
-                                        std::set<std::string>& helpers, Sink& sink);
+                                        Calls& calls, Sink& sink);
 
 } // namespace tang::print

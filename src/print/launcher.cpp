@@ -78,7 +78,6 @@ private:
   std::vector<ValueId> slot_begin_;
   ValueId workspace_bytes_;
   std::vector<ValueId> roots_; ///< of the run function
-  int workspace_align_ = 16;
 };
 
 Launcher::Function::Function(Launcher& launcher, std::span<const ValueId> roots)
@@ -109,9 +108,6 @@ void Launcher::compute_sizes() {
     end = values_.add(end, values_.mul(units, constant_like(slot_alignment, slot.bytes)));
   }
   workspace_bytes_ = end;
-  for (const Buffer& buffer : program_.buffers)
-    if (buffer.kind == Buffer::Kind::workspace)
-      workspace_align_ = std::max(workspace_align_, buffer.align);
   if (checks_ != Checks::none) {
     roots_ = argument_bytes_;
     roots_.push_back(workspace_bytes_);
@@ -224,7 +220,7 @@ void Launcher::check_arguments(Function& f) {
   if (workspace) {
     pointers.push_back("workspace");
     sizes.push_back("(uint64_t)" + f.values.text(workspace_bytes_, Precedence::prefix));
-    aligns.push_back(fmt::format("{}", workspace_align_));
+    aligns.push_back(fmt::format("{}", workspace_alignment(program_)));
     written.push_back("true");
   }
   if (pointers.empty()) return;
@@ -402,6 +398,7 @@ void Launcher::variant(Function& f, const Variant& variant) {
   Launch launch;
   launch.symbol = task_.kernel_symbols[variant.kernel.value];
   launch.threads = kernel.thread_count();
+  launch.shared_bytes = kernel.shared_bytes;
   launch.names = &f.names;
   for (size_t i = 0; i < variant.bindings.size(); ++i) {
     const Tensor& parameter = kernel[kernel.params[i]];

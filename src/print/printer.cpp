@@ -111,14 +111,19 @@ public:
     source_.text =
         head_comment(options_, what) + include_lines(parts_, dialect_) + "\n" +
         declarations(*general.program, *general.graph, std::span(&options_.target, 1), prefix_) +
-        section(prelude(dialect_.preludes, helpers_, dialect_.words.helper_head.text()) +
+        section(prelude(dialect_.preludes, calls_.helpers, dialect_.words.helper_head.text()) +
                 prelude(host_prelude, host_helpers, "static inline")) +
-        section(tables_) + section(kernels_) + section(run);
+        section(instructions()) + section(tables_) + section(kernels_) + section(run);
     for (LauncherTask& task : launchers) source_.symbols.push_back(std::move(task.kernel_symbols));
     return std::move(source_);
   }
 
 private:
+  std::string instructions() const {
+    std::string text;
+    for (const auto& [symbol, definition] : calls_.instructions) text += definition;
+    return text;
+  }
   std::string function_of(size_t part) const {
     return fmt::format("{}_variant_{}", symbol_, part + 1);
   }
@@ -185,13 +190,13 @@ private:
     Kernel kernel = *task.kernel;
     kernel.comment.clear();
     task.kernel = &kernel, task.symbol = "kernel";
-    std::set<std::string> helpers;
+    Calls calls;
     Sink sink;
-    return print_kernel(task, dialect_, helpers, sink).value_or("");
+    return print_kernel(task, dialect_, calls, sink).value_or("");
   }
 
   void print(const KernelTask& task) {
-    auto text = print_kernel(task, dialect_, helpers_, sink_);
+    auto text = print_kernel(task, dialect_, calls_, sink_);
     complete_ = complete_ && text;
     if (!text) return;
     if (!options_.split) {
@@ -211,7 +216,7 @@ private:
   std::string prefix_, symbol_;
   NameScope names_;
   std::unordered_map<std::string, std::string> printed_tables_, printed_kernels_; ///< symbols
-  std::set<std::string> helpers_;
+  Calls calls_;
   std::string tables_, kernels_;
   SourceText source_;
   bool complete_ = true;

@@ -142,9 +142,15 @@ private:
             {"terms", terms}};
   }
 
+  static std::string shown(plan::Precision value) { return std::string(plan::name(value)); }
+  template <class T>
+  static T shown(T value) {
+    return value;
+  }
   Json fields_json(const plan::Fields& fields) {
     Json out = Json::object();
-#define TANG_FIELD(type, name, initial, least, greatest, readers, text) out[#name] = fields.name;
+#define TANG_FIELD(type, name, initial, least, greatest, readers, text)                            \
+  out[#name] = shown(fields.name);
 #include "plan/fields.def"
 #undef TANG_FIELD
     return out;
@@ -267,10 +273,19 @@ private:
   Json not_modelled() {
     Json out = Json::array();
     for (const std::string& reason : bound_.operations.reasons) out.push_back(reason);
+    graph::ExprId counted = f_.number(0);
     for (const auto& contraction : bound_.contractions)
-      if (!bound::fastest_unit(*input_.target.device, contraction))
+      if (bound::fastest_unit(*input_.target.device, contraction))
+        counted = f_.sum(counted, f_.product(f_.number(2), contraction.points));
+      else
         out.push_back(fmt::format("no roof of this device bounds the products of `{}`",
                                   name_of(contraction.result)));
+    // Products and sums that no certain contraction holds.
+    auto all = f_.value(bound_.operations.flops, dims_), some = f_.value(counted, dims_);
+    if (all && some && *some < *all)
+      out.push_back(fmt::format("the floor counts {} of {} operations: the products of two tensors "
+                                "that are summed, which no order of evaluation avoids",
+                                *some, *all));
     out.push_back("traffic above compulsory: capacity of caches, registers and shared memory");
     out.push_back("the time that the chosen schedule takes; coalescing, sectors, bank conflicts");
     return out;

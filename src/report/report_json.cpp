@@ -162,8 +162,18 @@ private:
     for (const std::string& reason : analysis_.whole.reasons)
       out.push_back("the bound of the whole graph: " + reason);
     if (!input_.graph.dims.empty())
-      out.push_back("dims without a value: numbers hold at the values in `dims`, formulas at all");
+      out.push_back("dims without a value: numbers hold at the sizes shown, formulas at all sizes");
+    for (const graph::Remark& remark : input_.graph.remarks) {
+      Json text = "a law stopped" + place_of(remark.span) + ": " + remark.text;
+      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+    }
     return out;
+  }
+  std::string place_of(Span span) const {
+    if (!span) return "";
+    const std::string& path = input_.sources.file(span.file).path;
+    return fmt::format(" at {}:{}", path.substr(path.find_last_of('/') + 1),
+                       input_.sources.position(span.file, span.begin).line);
   }
 
   const ReportInput& input_;

@@ -45,6 +45,9 @@ std::string bytes(std::optional<double> value) {
 std::string count(std::optional<double> value) {
   return scaled(value, {"", "K", "M", "G", "T", "P", "E"}, 1000);
 }
+std::string kernel_count(size_t kernels) {
+  return fmt::format("{} kernel{}", kernels, kernels == 1 ? "" : "s");
+}
 std::string micros(std::optional<double> value) {
   return scaled(value, {"us", "ms", "s"}, 1000);
 }
@@ -112,9 +115,9 @@ std::string dims_text(const Json& report) {
 
 void verdict(const Json& report, TextWriter& out) {
   const Json& totals = report["totals"];
-  out.raw(fmt::format("{} for {} on {}: {} kernels, at least {} cold, {} warm",
+  out.raw(fmt::format("{} for {} on {}: {}, at least {} cold, {} warm",
                       text(report["input"], "file"), text(report["target"], "name"),
-                      text(report["target"], "device"), report["kernels"].size(),
+                      text(report["target"], "device"), kernel_count(report["kernels"].size()),
                       micros(number(totals, "floor_us")), micros(number(totals, "floor_warm_us"))));
   std::string bound = text(totals, "fused_graph_bound_by");
   out.raw(fmt::format("  as one kernel at least {}{}",
@@ -167,8 +170,8 @@ void variants(const Json& report, TextWriter& out) {
   for (const Json& variant : report["variants"]) {
     const Json& totals = variant["totals"];
     out.blank();
-    out.raw(fmt::format("variant {}, {}: {} kernels, at least {} cold, {} warm", ++position,
-                        text(variant, "when"), variant["kernels"].size(),
+    out.raw(fmt::format("variant {}, {}: {}, at least {} cold, {} warm", ++position,
+                        text(variant, "when"), kernel_count(variant["kernels"].size()),
                         micros(number(totals, "floor_us")),
                         micros(number(totals, "floor_warm_us"))));
     if (std::string dims = dims_text(variant); !dims.empty()) out.raw("  at" + dims);

@@ -1,5 +1,6 @@
 #include "rewrite/softmax_rows.h"
 #include "base/check.h"
+#include "graph/text.h"
 #include "rewrite/columns.h"
 #include "rewrite/cost.h"
 #include "rewrite/factors.h"
@@ -152,6 +153,17 @@ std::optional<WeightedSum> SoftmaxRows::match(size_t n) {
   return std::nullopt;
 }
 
+/// An extent that the state of a row cannot have: one that no number is known of, or too many.
+std::string SoftmaxRows::why_no_columns(const Comprehension& c,
+                                        const std::set<IndexId>& rows) const {
+  for (const Axis& axis : c.points)
+    if (!rows.contains(axis.index) && !s_.as_integer(axis.extent))
+      return fmt::format("the extent {} of its column `{}` is no number; `-D` or `--specialize` "
+                         "makes it one",
+                         to_text(graph_, axis.extent), axis.name);
+  return fmt::format("its columns are more than {}", max_columns);
+}
+
 /// Which of the sum's indices the row's are: by a read in the exponent of the max, or else of a
 /// tensor that the scores read.
 bool SoftmaxRows::name_indices(WeightedSum& sum, ExprId exponent) {
@@ -188,7 +200,7 @@ bool SoftmaxRows::name_indices(WeightedSum& sum, ExprId exponent) {
   }
   auto columns = columns_of(s_, c.points, {taken.begin(), taken.end()});
   if (!columns) {
-    why_ = fmt::format("its columns are not a known number up to {}", max_columns);
+    why_ = why_no_columns(c, taken);
     return false;
   }
   sum.columns = std::move(*columns);

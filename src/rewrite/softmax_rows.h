@@ -61,6 +61,8 @@ private:
   std::optional<WeightedSum> match(size_t n);
   bool name_indices(WeightedSum& sum, graph::ExprId exponent);
   graph::TensorId lead_read(std::vector<graph::ExprId>& places) const;
+  std::string why_no_columns(const graph::Comprehension& c,
+                             const std::set<graph::IndexId>& rows) const;
   bool match_exponent(WeightedSum& sum, graph::ExprId exponent);
   bool same_conditions(const WeightedSum& sum, const std::vector<graph::ExprId>& more);
   bool split_weights(WeightedSum& sum, const Factors& factors);

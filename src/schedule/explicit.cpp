@@ -125,7 +125,8 @@ void apply(const StatedSchedule& stated, const Graph& graph, plan::Plan& plan,
     size_t there = seen.contains(name) ? seen.at(name) : 0;
     if (there && entries.size() <= std::max<size_t>(there, 1)) continue;
     auto& fault = there ? sink.report(Kind::schedule_illegal, entries[there]->span,
-                                      "only {} kernels are called `{}`", there, name)
+                                      "only {} kernel{} called `{}`", there,
+                                      there == 1 ? " is" : "s are", name)
                         : sink.report(Kind::schedule_illegal, entries[0]->span,
                                       "there is no kernel `{}`", name);
     if (std::string near = nearest_name(name, names); !there && !near.empty())

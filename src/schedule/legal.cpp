@@ -159,6 +159,10 @@ private:
 
   Fault staged_tile() const {
     if (!f_.stage || f_.block_k < 1) return "operands go through shared memory: `stage`, `block_k`";
+    if (f_.precision != plan::Precision::full) return matrix_tile();
+    if (f_.warp_m || f_.warp_n || f_.pipeline > 1 || f_.raster > 1 || f_.vector > 1)
+      return "`warp_m`, `warp_n`, `pipeline`, `raster` and `vector` are for matrix units: "
+             "`precision`";
     if (auto fault = tile()) return fault;
     for (int side : {f_.thread_m, f_.thread_n})
       if (side > 4 && side % 4)
@@ -175,6 +179,16 @@ private:
     if (bytes > machine_.shared_bytes)
       return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
                          machine_.shared_bytes);
+    return {};
+  }
+
+  Fault matrix_tile() const {
+    const auto& c = std::get<Comprehension>(nodes_[kernel_.nodes[0]].definition);
+    if (auto fault = why_no_matrix(graph_, c, f_, machine_)) return fault;
+    auto sides = graph::sides_of(graph_, c);
+    auto product = matrix_product(graph_, c, sides, machine_);
+    for (ExprId extent : product->vectors)
+      if (auto fault = neighbours(extent)) return fault;
     return {};
   }
 

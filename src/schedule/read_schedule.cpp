@@ -78,6 +78,17 @@ private:
   void value(const Table& fields, std::string_view name, int, int, bool& out) {
     out = reader_.boolean(fields, name);
   }
+  void value(const Table& fields, std::string_view key, plan::Precision, plan::Precision,
+             plan::Precision& out) {
+    std::string text = reader_.text(fields, key);
+    for (plan::Precision precision : plan::all_precisions)
+      if (plan::name(precision) == text) {
+        out = precision;
+        return;
+      }
+    reader_.report(Kind::table_bad_value, reader_.place(fields, key),
+                   "`{}` is full, f16 or bf16, not `{}`", key, text);
+  }
   void value(const Table& fields, std::string_view name, int least, int greatest, int& out) {
     int64_t number = reader_.integer(fields, name);
     if (number < least || number > greatest)

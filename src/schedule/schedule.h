@@ -7,13 +7,15 @@ namespace tang::schedule {
 
 /// What the selector must know of a target.
 struct Machine {
+  std::string target; ///< whose instructions there are
   bool hardware_grid = true;
   int max_threads = 1024; ///< per block
   int warp = 32;
   int vector_bytes = 16;
-  int64_t shared_bytes = 49152; ///< per block, without opt-in
-  int registers = 65536;        ///< 32-bit, per multiprocessor
-  int units = 1;                ///< multiprocessors or cores
+  int64_t shared_bytes = 49152;         ///< per block, without opt-in
+  int64_t dynamic_shared_bytes = 49152; ///< per block, where the launcher asks for it
+  int registers = 65536;                ///< 32-bit, per multiprocessor
+  int units = 1;                        ///< multiprocessors or cores
 };
 
 /// level 0: one naive point kernel per comprehension. From 1: rows and tiles.

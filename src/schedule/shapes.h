@@ -31,6 +31,10 @@ struct Lengths {
 bool add_variant(const graph::Graph& graph, plan::KernelPlan& kernel, const plan::Fields& fields,
                  const Lengths& lengths);
 
+/// The product of the extents of point axes when they are fixed.
+std::optional<int64_t> fixed_size(const graph::Graph& graph, const graph::Comprehension& node,
+                                  const std::vector<size_t>& axes);
+
 /// Whether a contraction has enough rows and columns to reuse anything.
 bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
                   const graph::Sides& sides);
@@ -38,6 +42,23 @@ bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
 /// Shared memory of a block's staged tiles, each with its columns of padding.
 int64_t staged_bytes(const graph::Graph& graph, const graph::Comprehension& node,
                      const graph::Operands& operands, const plan::Fields& fields);
+
+/// A sum of products that matrix units can do.
+struct MatrixProduct {
+  plan::Precision precision = plan::Precision::full; ///< of both factors
+  std::vector<graph::ExprId> vectors; ///< extents that are multiples of what a copy moves
+};
+std::optional<MatrixProduct> matrix_product(const graph::Graph& graph,
+                                            const graph::Comprehension& node,
+                                            const graph::Sides& sides, const Machine& machine);
+/// Why matrix units cannot run it with these fields; empty where they can.
+std::optional<std::string> why_no_matrix(const graph::Graph& graph,
+                                         const graph::Comprehension& node,
+                                         const plan::Fields& fields, const Machine& machine);
+/// Adds the variants that run it on matrix units.
+void add_matrix_variants(const graph::Graph& graph, const graph::Comprehension& node,
+                         const graph::Sides& sides, const MatrixProduct& product,
+                         const Machine& machine, plan::KernelPlan& kernel);
 
 plan::KernelPlan plan_point(const graph::Graph& graph, const graph::Comprehension& node, int level,
                             const Machine& machine);

@@ -7,9 +7,6 @@ namespace tang::schedule {
 using graph::Comprehension;
 using graph::Graph;
 
-namespace {
-
-/// The product of extents when they are fixed.
 std::optional<int64_t> fixed_size(const Graph& graph, const Comprehension& node,
                                   const std::vector<size_t>& axes) {
   int64_t product = 1;
@@ -20,8 +17,6 @@ std::optional<int64_t> fixed_size(const Graph& graph, const Comprehension& node,
   }
   return product;
 }
-
-} // namespace
 
 int64_t staged_bytes(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
                      const plan::Fields& f) {
@@ -62,6 +57,10 @@ plan::KernelPlan plan_tile(const Graph& graph, const Comprehension& c, const gra
     v.fields.block_n = v.fields.thread_n = 16;
     kernel.variants.push_back(v);
     return kernel;
+  }
+  if (auto product = matrix_product(graph, c, sides, machine)) {
+    add_matrix_variants(graph, c, sides, *product, machine, kernel);
+    if (!kernel.variants.empty() && kernel.variants.back().when.empty()) return kernel;
   }
   auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
   // Small problems: smaller tiles, so that more blocks share the work.

@@ -13,6 +13,24 @@ std::vector<std::string> names_of(Rows rows) {
   return names;
 }
 
+/// What was meant by a word that names no target; empty where that is not plain.
+std::string target_hint(std::string_view name) {
+  if (const Device* device = device_named(name))
+    for (auto target = device->runs.rbegin(); target != device->runs.rend(); ++target)
+      if (target_named(*target)) return fmt::format("it is a device: write `{}:{}`", *target, name);
+  // A language is not enough: which targets are written in it.
+  std::string targets;
+  for (const EmbeddedTarget& row : embedded_targets())
+    if (row.get().dialect == name)
+      targets += fmt::format("{}`{}`", targets.empty() ? "" : ", ", row.name);
+  if (!targets.empty()) return "its targets are " + targets;
+  for (std::string_view word : {"gpu", "nvidia", "ptx", "nvptx"})
+    if (name == word) return "NVIDIA GPUs are named by compute capability: `sm_80`, `sm_90a`";
+  for (std::string_view word : {"cpu", "x86", "x86_64", "host", "native"})
+    if (name == word) return "C code is for `c`, `c+avx2`, `c+avx512` or `c+neon`";
+  return "";
+}
+
 std::string unknown(std::string_view what, std::string_view name,
                     const std::vector<std::string>& known) {
   // Names are lower case: `SM_80` is three letters off, but what was meant is plain.
@@ -20,8 +38,10 @@ std::string unknown(std::string_view what, std::string_view name,
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   std::string near = nearest_name(lower, known);
-  std::string hint =
-      near.empty() ? "`tangc targets` lists them" : fmt::format("did you mean `{}`?", near);
+  std::string meant = what == "target" ? target_hint(lower) : "";
+  std::string hint = !meant.empty() ? meant
+                     : near.empty() ? "`tangc targets` lists them"
+                                    : fmt::format("did you mean `{}`?", near);
   return fmt::format("unknown {} `{}`; {}", what, name, hint);
 }
 

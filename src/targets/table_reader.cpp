@@ -122,7 +122,7 @@ Table TableReader::checked(const TableValue& value, std::string_view what, const
   Table table(value);
   std::vector<std::string> names(known.begin(), known.end());
   for (const auto& entry : table.entries()) {
-    if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
+    if (!known.empty() && std::find(known.begin(), known.end(), entry.key) == known.end()) {
       Diagnostic& fault =
           report(Kind::table_unknown_key, entry.key_span, "unknown key `{}`", entry.key);
       if (std::string near = nearest_name(entry.key, names); !near.empty())
@@ -138,6 +138,15 @@ Table TableReader::checked(const TableValue& value, std::string_view what, const
 Table TableReader::root(const Keys& known) {
   if (!ok_) return {};
   return checked(root_, "a table", known);
+}
+
+std::vector<Table> TableReader::roots(const Keys& known) {
+  std::vector<Table> found;
+  if (!ok_) return found;
+  if (root_.shape != Shape::list) wrong_type("the file", "a list", root_);
+  for (const TableValue& item : root_.items)
+    if (Table t = checked(item, "an entry of the list", known)) found.push_back(t);
+  return found;
 }
 
 Table TableReader::table(const Table& parent, std::string_view key, const Keys& known) {

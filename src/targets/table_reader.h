@@ -59,9 +59,11 @@ public:
   }
 
   using Keys = std::vector<std::string_view>;
-  /// The whole file, or the mapping under a key; keys outside `known` and repeated keys are
-  /// reported.
+  /// The whole file, or the mapping under a key; keys outside `known` (any, where it is empty) and
+  /// repeated keys are reported.
   Table root(const Keys& known);
+  /// The same of a file that is a list of mappings.
+  std::vector<Table> roots(const Keys& known);
   Table table(const Table& parent, std::string_view key, const Keys& known);
 
   /// Whether the key is there; reports it where it is missing.

@@ -79,9 +79,11 @@ static inline int64_t tg_test_i4(const unsigned char *p, int64_t i) {
 }
 //// tg_test_reals
 // Whether the numbers agree within `tolerance` of the largest finite one; NaN and infinities must be the same.
+// With `tells` it says how near they came.
 static inline int tg_test_reals(const char *name, double (*read)(const unsigned char *, int64_t),
-                                const unsigned char *got, const double *wanted, int64_t count, double tolerance) {
-  double scale = 0;
+                                const unsigned char *got, const double *wanted, int64_t count, double tolerance,
+                                int tells) {
+  double scale = 0, worst = 0;
   for (int64_t i = 0; i < count; ++i)
     if (isfinite(wanted[i]) && fabs(wanted[i]) > scale) scale = fabs(wanted[i]);
   if (scale == 0) scale = 1;
@@ -91,7 +93,10 @@ static inline int tg_test_reals(const char *name, double (*read)(const unsigned 
     const int same = isfinite(y) ? isfinite(x) && fabs(x - y) <= tolerance * scale
                                  : isnan(y) ? isnan(x) : isinf(x) && (x > 0) == (y > 0);
     if (!same && wrong++ == 0) first = i;
+    if (isfinite(x) && isfinite(y) && fabs(x - y) > worst) worst = fabs(x - y);
   }
+  if (wrong == 0 && tells)
+    printf("`%s`: largest error %.1e of its largest value, %.1e allowed\n", name, worst / scale, tolerance);
   if (wrong != 0)
     printf("%s: %lld of %lld elements differ, first element %lld: %.9g, expected %.9g\n", name, (long long)wrong,
            (long long)count, (long long)first, read(got, first), wanted[first]);

@@ -122,3 +122,66 @@ TEST_CASE("only products that no rewriting avoids are certain", "[bound]") {
   CHECK(contractions("y[i: M, j: M] = sum[k] a[i, k] * a[j, k]\noutput y : f32[M, M]\n") ==
         Points{31});
 }
+
+TEST_CASE("a sum that two results use is counted once", "[bound]") {
+  Bound b = bound_of("dim M in 1..64, N in 1..64, K in 1..64\ninput a : f32[M, K]\n"
+                     "input b : f32[K, N]\ny[i, j] = sum[k] a[i, k] * b[k, j]\n"
+                     "z[i, j] = y[i, j] + 1\noutput y : f32[M, N]\noutput z : f32[M, N]\n");
+  // One node: the second result is an epilogue of the first.
+  REQUIRE(b.graph.nodes.size() == 1);
+  for (const auto* found : {&b.analysis.kernels[0].contractions, &b.analysis.contractions}) {
+    REQUIRE(found->size() == 1);
+    CHECK(b.value(found->front().points, {3, 5, 7}) == 3 * 5 * 7);
+  }
+}
+
+TEST_CASE("sums over one loop are counted each", "[bound]") {
+  auto counts = [](const std::string& body) {
+    Bound b = bound_of("dim M in 1..64, N in 1..64, K in 1..64\ninput a : f32[M, K]\n"
+                       "input b : f32[K, N]\ninput c : f32[K, N]\n"
+                       "g[i, j] = sum[k] a[i, k] * b[k, j]\n" +
+                       body + "output z : f32[M, N]\n");
+    std::vector<size_t> found{b.analysis.contractions.size()};
+    for (const KernelBound& kernel : b.analysis.kernels)
+      found.push_back(kernel.contractions.size());
+    for (const Contraction& each : b.analysis.contractions)
+      CHECK(b.value(each.points, {3, 5, 7}) == 3 * 5 * 7);
+    return found;
+  };
+  using Found = std::vector<size_t>; // in the whole graph, in its kernel
+  const std::string u = "u[i, j] = sum[k] a[i, k] * c[k, j]\n";
+  CHECK(counts(u + "z[i, j] = silu(g[i, j]) * u[i, j]\n") == Found{2, 2});
+  CHECK(counts(u + "z[i, j] = tanh(g[i, j]) + tanh(u[i, j])\n") == Found{2, 2});
+  // a b + a c is a (b + c): neither is certain, below a function too.
+  CHECK(counts(u + "z[i, j] = g[i, j] + u[i, j]\n") == Found{0, 0});
+  CHECK(counts(u + "z[i, j] = tanh(g[i, j] - 2 * u[i, j])\n") == Found{0, 0});
+  CHECK(counts(u + "z[i, j] = where(g[i, j] <= u[i, j], 1.0, 0.0)\n") == Found{0, 0});
+  // A maximum over a row is not linear in it.
+  CHECK(counts("m[i] = max[j] g[i, j]\nz[i, j] = exp(g[i, j] - m[i])\n") == Found{1, 1});
+  // The same product with a factor is no other product.
+  CHECK(counts(
+            "u[i, j] = sum[k] a[i, k] * (2 * b[k, j])\nz[i, j] = tanh(g[i, j]) * exp(u[i, j])\n") ==
+        Found{1, 1});
+}
+
+TEST_CASE("sums of other tensors are added and still counted", "[bound]") {
+  Bound b = bound_of("dim M in 1..64, N in 1..64, K in 1..64\ninput a : f32[M, K]\n"
+                     "input b : f32[K, N]\ninput c : f32[M, K]\ninput d : f32[K, N]\n"
+                     "z[i, j] = tanh((sum[k] a[i, k] * b[k, j]) + (sum[k] c[i, k] * d[k, j]))\n"
+                     "output z : f32[M, N]\n");
+  CHECK(b.analysis.contractions.size() == 2);
+}
+
+TEST_CASE("a product that only a branch bends may be done in another order", "[bound]") {
+  auto count = [](const std::string& last) {
+    Bound b = bound_of("dim M in 1..64, N in 1..64, K in 1..64\ninput a : f32[M, K]\n"
+                       "input b : f32[K, N]\ninput s : f32[N, N]\ninput p : bool[M]\n"
+                       "t[i, j] = sum[k] a[i, k] * b[k, j]\n"
+                       "y[i, l] = sum[j] t[i, j] * s[j, l]\n" +
+                       last + "output y : f32[M, N]\noutput w : f32[M, N]\n");
+    return b.analysis.contractions.size();
+  };
+  CHECK(count("w[i, j] = exp(t[i, j])\n") == 1);
+  CHECK(count("w[i, j] = relu(t[i, j])\n") == 1);
+  CHECK(count("w[i, j] = where(p[i], exp(t[i, j]), 0.0)\n") == 0);
+}

@@ -3,7 +3,7 @@ import json
 import re
 import unittest
 
-from support import ROOT, CliTest, main
+from support import RELU, ROOT, CliTest, main
 
 
 class Usage(CliTest):
@@ -15,7 +15,7 @@ class Usage(CliTest):
     def test_help_and_version(self):
         self.assertIn("--target", self.tangc("--help").out)
         self.assertRegex(self.tangc("--version").out, r"^tangc \d+\.\d+\.\d+\n$")
-        for verb in "check", "fmt", "run", "verify", "targets", "explain", "report":
+        for verb in "check", "fmt", "run", "verify", "targets", "explain", "report", "layout":
             text = self.tangc(verb, "--help").out
             self.assertTrue(text.startswith(f"usage: tangc {verb}"), verb)
         self.assertNotIn("--emulate", self.tangc("check", "--help").out)
@@ -25,6 +25,24 @@ class Usage(CliTest):
         for verb in [], ["run"]:
             for line in self.tangc(*verb, "--help").out.splitlines():
                 self.assertLessEqual(len(line), 118, line)
+
+    def test_examples_are_calls_of_the_verb(self):
+        """Every example of a verb's help names that verb, and parses: what fails is the file that is not there."""
+        for verb in "check", "fmt", "run", "verify", "targets", "explain", "report":
+            examples = re.findall(r"example: tangc ((?:.*\n {6}(?! *example|  -))*.*)", self.tangc(verb, "--help").out)
+            self.assertGreater(len(examples), 5)
+            for example in examples:
+                self.assertRegex(example, rf"^{verb} ", example)
+                err = self.tangc(*example.split(), "--diagnostics-format=json", code=None).err
+                self.assertNotIn("option", err, example)
+                self.assertNotIn("operand", err, example)
+
+    def test_help_lists_names(self):
+        text = re.sub(r"\s+", " ", self.tangc("--help").out)
+        for names in "Names: source, header, report, tg, graph", "unused-input, unused-index", "parse, ":
+            self.assertIn(names, text)
+        self.assertIn("the warnings are `unused-input`", self.tangc("check", "relu.tg", "-Wall", code=2).err)
+        self.assertEqual(text.count("not in this version"), 4)
 
     def test_unknown_option_names_the_near_one(self):
         result = self.tangc("relu.tg", "-t", "c", "--emti=source", code=2)
@@ -38,10 +56,26 @@ class Usage(CliTest):
         self.tangc("-t", "c", code=2)
         self.tangc("relu.tg", "relu.tg", "-t", "c", code=2)
         self.tangc("check", code=2)
-        self.tangc("explain", code=2)
+        for words, text in ((["--random"], "`--random` needs its argument, `SEED`"),
+                            (["--emit=", "-d", "d"], "nothing stands behind `--emit=`")):
+            self.assertIn(text, self.tangc(*(["run"] if "random" in words[0] else []), "relu.tg", *words, code=2).err)
+
+    def test_words_that_are_no_verbs(self):
+        for word, hint in (("chek", "did you mean `check`?"), ("compile", "needs no verb"),
+                           ("version", "`tangc --version`"), ("frobnicate", "the verbs are `help`, `check`")):
+            for rest in [], ["relu.tg"], ["relu.tg", "-t", "c"]:
+                err = self.tangc(word, *rest, code=2).err
+                self.assertIn(f"no verb or file is called `{word}`", err)
+                self.assertIn(hint, err)
+        self.file("chek", RELU)  # a file is a file
+        self.tangc("chek", "-t", "c")
+
+    def test_help_as_a_verb(self):
+        self.assertEqual(self.tangc("help").out, self.tangc("--help").out)
+        self.assertEqual(self.tangc("help", "run").out, self.tangc("run", "--help").out)
 
     def test_later_verbs(self):
-        for verb in "tune", "import", "layout":
+        for verb in "tune", "import":
             self.assertIn("not part of this version", self.tangc(verb, "x", code=2).err)
 
     def test_later_options(self):
@@ -81,6 +115,13 @@ class Dims(CliTest):
                       ["--dim", "M=5..2"], ["-D", "M=1", "-D", "M=2"], ["-D", "M=9223372036854775808"]):
             self.tangc("relu.tg", "-t", "c", *words, code=2)
         self.assertEqual(self.names(), ["relu.tg"])
+
+    def test_messages(self):
+        err = self.tangc("check", "relu.tg", "--dim", "M=1..100", code=2).err
+        self.assertIn("`--dim M=1..100`: the dim is declared in 1..64", err)
+        self.assertIn("the dims are `M`, `N`", self.tangc("check", "relu.tg", "-D", "Q=3", code=2).err)
+        self.assertIn("the only free dim is `N`",
+                      self.tangc("relu.tg", "-t", "c", "-D", "M=4", "--specialize=M=4", code=2).err)
 
     def test_narrowed(self):
         self.tangc("relu.tg", "-t", "c", "--dim", "M=4..16/4")
@@ -222,6 +263,19 @@ class Generated(CliTest):
         page = self.tangc("--generate=man").out.replace("\\-", "-")
         for name in re.findall(r"^  (-[^\s=\[]+)", self.tangc("--help").out, re.M):
             self.assertIn(name.rstrip(","), page)
+
+
+class Manual(CliTest):
+    def test_the_language_page_lists_the_library(self):
+        """Every function and monoid of <nn>, with its parameters."""
+        page = (ROOT / "grammar/tg.5").read_text()
+        library = (ROOT / "specs/nn.tg").read_text()
+        names = re.findall(r"^def (\w+(?:\[[^\]]*\])?\([^)]*\))", library, re.M)
+        for name, fields in re.findall(r"^monoid (\w+)\(([^)]*)\)", library, re.M):
+            names.append(f"{name}({', '.join(f.split('=')[0].strip() for f in fields.split(','))})")
+        self.assertGreater(len(names), 40)
+        listed = re.search(r"\.Sh LIBRARY\n(.*?)\.Sh ", page, re.S)[1]
+        self.assertEqual(sorted(re.findall(r"^\.Ql (\w+[\[(].*)$", listed, re.M)), sorted(names))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,13 @@ class Names(CliTest):
         self.assertEqual(self.names("a"), ["kernels.c", "relu.h"])
         self.tangc("relu.tg", "-t", "c,sm_80", "-o", "kernels.c", code=2)
 
+    def test_the_only_kind_is_named(self):
+        out = self.tangc("relu.tg", "-t", "sm_80", "--emit=schedule", "-o", "-").out
+        self.assertIn("emitter: ", out)
+        self.assertEqual(self.names(), ["relu.tg"])
+        self.tangc("relu.tg", "-t", "c", "--emit=report", "-o", "r/relu.json")
+        self.assertEqual(self.names("r"), ["relu.json"])
+
     def test_targets_share_a_header(self):
         self.tangc("relu.tg", "-t", "c,c+avx2,sm_80", "-d", "out", "--emit=source,header")
         self.assertEqual(self.names("out"), ["relu.c+avx2.c", "relu.c.c", "relu.h", "relu.sm_80.cu"])

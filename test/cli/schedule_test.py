@@ -86,7 +86,7 @@ class Schedule(CliTest):
         self.write("yy", "{}")
         self.refused("c", "there is no kernel `yy`")
         self.file("s.yaml", (self.dir / "s.yaml").read_text().replace("yy", "s") + "- kernel: s\n  variants: [{fields: {}}]\n")
-        self.refused("c", "only 1 kernels are called `s`")
+        self.refused("c", "only 1 kernel is called `s`")
         self.file("s.yaml", "steps:\n- {kernel: y, emitter: row, variants: [{fields: {}}]}\n")
         self.refused("c", "made by the emitter `tile`, not `row`")
 

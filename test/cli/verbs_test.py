@@ -33,6 +33,14 @@ class Check(CliTest):
         self.assertEqual(self.tangc("check", "-q", "relu.tg").out, "")
         self.assertEqual(self.names(), ["relu.tg"])
 
+    def test_several_files(self):
+        self.file("bad.tg", "tg 1\nnonsense\n")
+        self.file("plain.tg", "tg 1\ngraph p\ninput x : f32[4]\ny[i] = x[i]\noutput y : f32[4]\n")
+        self.assertEqual(self.tangc("check", "relu.tg", "plain.tg").out, "relu.tg:\ndim M in 1..64\ndim N in 1..64\n")
+        err = self.tangc("check", "bad.tg", "relu.tg", "none.tg", code=1).err
+        self.assertIn("bad.tg:2:1", err)
+        self.assertIn("cannot read `none.tg`", err)
+
     def test_monoid_laws(self):
         self.file("m.tg", "tg 1\ngraph m\nmonoid minus(s = 0) (a, b) -> (a.s - b.s)\ninput x : f32[8]\n"
                           "y = minus[k](x[k])\noutput y : f32\n")
@@ -78,7 +86,9 @@ class Run(CliTest):
         npy(self.dir / "x.npy", (6,), range(6))
         self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "x=x.npy", code=1)
         self.tangc("run", "relu.tg", "-DM=2", "-DN=3", code=1)
-        self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "x=none.npy", code=4)
+        err = self.tangc("run", "relu.tg", "--input", "x=none.npy", code=4).err
+        self.assertIn("cannot read `none.npy`: No such file", err)
+        self.assertNotIn("has no value", err)  # the data would have said it
         self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "z=x.npy", code=2)
         self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "x", code=2)
         self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--random", "-1", code=2)
@@ -118,7 +128,10 @@ class Run(CliTest):
 class Verify(CliTest):
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_c(self):
-        self.assertIn("all outputs equal", self.tangc("verify", "relu.tg", "-t", "c").out)
+        out = self.tangc("verify", "relu.tg", "-t", "c", "--random", "5").out
+        self.assertRegex(out, r"^c: 1 kernel, all outputs equal the interpreter\n"
+                              r"  at M = \d+, N = \d+, inputs of seed 5\n"
+                              r"    `y`: largest error \d\.\de[+-]\d+ of its largest value, \d\.\de[+-]\d+ allowed\n$")
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_names_what_differs(self):
@@ -173,11 +186,44 @@ class Tables(CliTest):
         self.assertTrue(figures["roofs"]["dram_bytes_per_s.hard"]["source"])
         self.assertIn("c", json.loads(self.tangc("targets", "--json").out))
         self.tangc("targets", "sm_1", code=2)
+        self.assertIn("it is a device: write `sm_90a:h200`", self.tangc("targets", "h200", code=2).err)
 
     def test_explain(self):
         self.assertTrue(self.tangc("explain", "E0301").out.startswith("E0301 unknown_name (error)\n"))
         self.assertIn("-Wunused-input", self.tangc("explain", "unused-input").out)
+        self.assertEqual(self.tangc("explain", "e0301").out, self.tangc("explain", "E0301").out)
         self.tangc("explain", "E9999", code=2)
+        lines = self.tangc("explain").out.splitlines()
+        self.assertIn("W0001 unused_input (-Wunused-input): An `input` or `param` that no equation reads.", lines)
+        for line in lines:
+            self.assertRegex(line, r"^[EW]\d{4} \w+( \(-W[\w-]+\))?: .+")
+        self.assertEqual(lines, sorted(lines))
+
+
+class Remarks(CliTest):
+    ATTENTION = """tg 1
+graph attention
+dim S in 1..4096, D in 1..256
+input q : f32[S, D]
+input k : f32[S, D]
+input v : f32[S, D]
+s[i, j] = sum[d] q[i, d] * k[j, d]
+p[i, j] = softmax[j] s[i, j]
+o[i, d] = sum[j] p[i, j] * v[j, d]
+output o : f32[S, D]
+"""
+
+    def test_what_stopped_a_law_is_in_the_report(self):
+        self.file("a.tg", self.ATTENTION)
+        why = "stabilize_softmax stops at `o`: the extent D of its column `d` is no number"
+        err = self.tangc("a.tg", "-t", "c", "-v").err
+        self.assertIn(f"note: {why}", err)
+        self.assertNotIn("warning", err)
+        self.assertIn(f"note: a law stopped at a.tg:9: {why}", self.tangc("report", "a.c.sol.json").out)
+        self.assertIn(why, self.tangc("a.tg", "-t", "c", "-Wperf").err)
+        self.assertEqual(self.tangc("a.tg", "-t", "c", "-D", "D=64", "-Wperf").err, "")
+        self.assertNotIn("a law stopped", self.tangc("report", "a.c.sol.json").out)
+        self.assertIn(": 1 kernel, ", self.tangc("report", "a.c.sol.json").out)
 
 
 class Reports(CliTest):

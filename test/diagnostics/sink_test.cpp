@@ -53,4 +53,16 @@ TEST_CASE("near names", "[sink]") {
   CHECK(nearest_name("", names).empty());
   CHECK(nearest_name(std::string(1000, 'a'), names).empty());
   CHECK(nearest_name("x", {}).empty());
+  // Of one letter every other is one edit away.
+  CHECK(nearest_name("q", {"N", "M"}).empty());
+  CHECK(nearest_name("n", {"M", "N"}) == "N");
+}
+
+TEST_CASE("what to do about an unknown name", "[sink]") {
+  CHECK(name_help("sze", "dim", {"size", "N"}) == "did you mean `size`?");
+  CHECK(name_help("Q", "dim", {"M", "N"}) == "the dims are `M`, `N`");
+  CHECK(name_help("Q", "dim", {"N"}) == "the only dim is `N`");
+  CHECK(name_help("Q", "dim", {}) == "there is no dim here");
+  std::vector<std::string> many(40, "other");
+  CHECK(name_help("Q", "dim", many).ends_with("`other` and others"));
 }

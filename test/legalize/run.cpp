@@ -89,7 +89,8 @@ void Run::body(const Body& statements) {
                         [&](const Spec& s) { body(s.body); },
                         [](const Copy&) { throw std::logic_error("copy"); },
                         [](const Shfl&) { throw std::logic_error("shuffle"); },
-                        [](const Barrier&) { throw std::logic_error("barrier"); }},
+                        [](const Barrier&) { throw std::logic_error("barrier"); },
+                        [](const Atom&) { throw std::logic_error("instruction"); }},
                stmt.node);
 }
 

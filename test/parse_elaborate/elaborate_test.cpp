@@ -194,7 +194,7 @@ TEST_CASE("bindings of dims that cannot be") {
   CHECK(faults("dim S in 0..64 step 8", {"S", 9, 9, 1}) ==
         "E0602 2:5 `-D S=9`: the dim is declared to be a multiple of 8\n");
   CHECK(faults("dim S in 1..64", {"S", 0, 32, 1}) ==
-        "E0602 2:5 `-D S=0..32`: the dim is declared in 1..64\n");
+        "E0602 2:5 `--dim S=0..32`: the dim is declared in 1..64\n");
   CHECK(faults("dim S = 4", {"S", 8, 8, 1}) == "E0602 2:9 `-D S=8`: the file fixes the dim here\n");
   CHECK(faults("dim SEQ", {"SEP", 8, 8, 1})
             .starts_with("E0601 `-D SEP=8`: the file has no dim `SEP`"));
@@ -273,7 +273,7 @@ TEST_CASE("zero-size dims") {
 TEST_CASE("places outside the file are named") {
   Outcome outcome = elaborate_text("tg 1\ninput x : f32[4]\ny[i] = z[i] loc(\"model.py\":12:3)\n");
   CHECK(outcome.text(true) ==
-        "E0301 3:8 unknown name `z`\n  note from model.py:12:3\n  help did you mean `x`?\n");
+        "E0301 3:8 unknown name `z`\n  note from model.py:12:3\n  help the only name is `x`\n");
 }
 
 TEST_CASE("several faults in one run, and no echoes") {

@@ -30,7 +30,7 @@ TEST_CASE("faults of names") {
       {"input x : f32[4]\n"
        "y[i] = z[i]\n",
        "E0301 3:8 unknown name `z`\n"
-       "  help did you mean `x`?\n"},
+       "  help the only name is `x`\n"},
       {"input value : f32[4]\n"
        "y[i] = valeu[i]\n",
        "E0301 3:8 unknown name `valeu`\n"
@@ -40,7 +40,7 @@ TEST_CASE("faults of names") {
        "E0402 3:3 index `i` has no range\n"
        "  help state its extent where it is bound: `i: N`\n"
        "E0301 3:10 unknown name `j`\n"
-       "  help did you mean `i`?\n"},
+       "  help the names are `i`, `x`\n"},
       {"input x : f32[4]\n"
        "y[i] = w[i]\n"
        "w[i] = x[i]\n",
@@ -49,7 +49,8 @@ TEST_CASE("faults of names") {
       {"input x : f32[4]\n"
        "y[i] = x[i] + y[i]\n",
        "E0302 3:15 `y` is used before its definition\n"
-       "  note 3:1 it is defined here\n"},
+       "  note 3:1 it is defined here\n"
+       "  help what builds on earlier elements of itself is a `recur`, or a `scan` of a monoid\n"},
       {"input x : f32[4]\n"
        "y[i] = twice(x[i])\n"
        "def twice(a) = a + a\n",
@@ -78,9 +79,28 @@ TEST_CASE("faults of names") {
        "y[i] = foo(x[i])\n",
        "E0310 3:8 unknown function `foo`\n"},
       {"input x : f32[4]\n"
+       "y[i] = if(x[i] > 0, x[i], 0)\n",
+       "E0310 3:8 unknown function `if`\n"
+       "  help a choice is written `where(c, a, b)`\n"},
+      {"input x : f32[4]\n"
+       "y[i] = x[i] x[i]\n",
+       "E0310 3:8 unknown function `x`\n"
+       "  note 2:7 a tensor is called so\n"
+       "  help it is read with brackets, `x[i]`, and a product is written with `*`\n"},
+      {"input x : f32[4]\n"
+       "h[t: 4] = where(t == 0, x[0], 0.9 * h[t - 1])\n",
+       "E0302 3:37 `h` is used before its definition\n"
+       "  note 3:1 it is defined here\n"
+       "  help what builds on earlier elements of itself is a `recur`, or a `scan` of a monoid\n"},
+      {"input x : f32[4]\n"
+       "dim N = 4\n"
+       "output z : f32[N]\n",
+       "E0301 4:8 unknown name `z`\n"
+       "  help the only tensor is `x`\n"},
+      {"input x : f32[4]\n"
        "def f(a) = a + b\n",
        "E0301 3:16 unknown name `b`\n"
-       "  help did you mean `a`?\n"},
+       "  help the names are `a`, `x`\n"},
       {"def f(a, a) = a\n", "E0303 2:10 `a` is named twice in `f`\n"
                             "  note 2:7 first here\n"},
       {"def f(a) = g(a)\n", "E0310 2:12 unknown function `g`\n"},
@@ -90,7 +110,8 @@ TEST_CASE("faults of names") {
        "  note 3:10 it is used here, and stands alone in no place of a read\n"
        "  help state its extent where it is bound: `i: N`\n"
        "E0310 3:8 unknown function `x`\n"
-       "  note 2:7 a tensor is called so; it is read with brackets\n"},
+       "  note 2:7 a tensor is called so\n"
+       "  help it is read with brackets, `x[i]`, and a product is written with `*`\n"},
       {"dim N = 4\n"
        "output N : f32\n",
        "E0312 3:8 `N` is no tensor\n"
@@ -98,7 +119,7 @@ TEST_CASE("faults of names") {
       {"input x : f32[4]\n"
        "output z : f32[4]\n",
        "E0301 3:8 unknown name `z`\n"
-       "  help did you mean `x`?\n"},
+       "  help the only tensor is `x`\n"},
       {"input x : f32[4]\n"
        "(a, a) = lse[k](x[k], 1)\n",
        "E0303 3:5 `a` is defined twice\n"
@@ -202,8 +223,12 @@ TEST_CASE("faults of ranks and classes") {
        "`f32(a) / b`\n"},
       {"input x : f33[4]\n", "E0309 2:11 unknown element type `f33`\n"
                              "  help did you mean `f32`?\n"},
-      {"input x : float[4]\n",
-       "E0309 2:11 unknown element type `float`\n"
+      {"input x : float[4]\n", "E0309 2:11 unknown element type `float`\n"
+                               "  help did you mean `f32`?\n"},
+      {"input x : int64[4]\n", "E0309 2:11 unknown element type `int64`\n"
+                               "  help did you mean `i64`?\n"},
+      {"input x : complex[4]\n",
+       "E0309 2:11 unknown element type `complex`\n"
        "  help the types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 i4 u32 u8 u4 bool\n"},
       {"input x : f32[4]\n"
        "y[i] = pow(x[i])\n",

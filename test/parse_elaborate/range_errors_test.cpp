@@ -153,7 +153,7 @@ TEST_CASE("faults of ranges and views") {
        "input x : f32[N]\n"
        "y[i] = x[i]\n"
        "output y : f32[N, N]\n",
-       "E0304 5:12 `y` has 1 axes, and the output is declared with 2\n"
+       "E0304 5:12 `y` has 1 axis, and the output is declared with 2\n"
        "  note 4:1 it is defined here\n"},
       {"input x : f32[4]\n"
        "def at(i) = x[i + 1]\n"

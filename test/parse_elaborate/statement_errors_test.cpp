@@ -145,7 +145,7 @@ TEST_CASE("faults of outputs, precision, loops") {
       {"input x : f32[4]\n"
        "repeat l in 0..<2 carry h { h[i] = x[i] }\n",
        "E0301 3:25 unknown name `h`\n"
-       "  help did you mean `x`?\n"},
+       "  help the only name is `x`\n"},
       {"input x : f32[4]\n"
        "h[i] = x[i]\n"
        "repeat l in 0..<2 carry h { g[i] = h[i] }\n",
@@ -183,7 +183,7 @@ TEST_CASE("faults of outputs, precision, loops") {
        "input h0 : f32[4]\n"
        "recur t carry h = h0 { h[i] = h[i] + x[t, i] } collect hs = g\n",
        "E0301 4:61 unknown name `g`\n"
-       "  help did you mean `h`?\n"},
+       "  help the names are `h`, `h0`, `t`, `x`\n"},
       {"dim N = 4\n"
        "recur t: 3 carry h = N { h = h + 1 }\n",
        "E0706 3:22 `N` is no tensor, so it cannot be carried\n"
@@ -244,6 +244,26 @@ TEST_CASE("faults of warnings") {
   });
 }
 
+TEST_CASE("gathers that may leave their tensor are named once") {
+  const std::string head = "dim V in 1..64, T in 1..64\ninput w : f32[V]\n";
+  auto warnings = [&](const std::string& rest) {
+    return elaborate_text("tg 1\n" + head + rest + "output y : f32[T]\n").text(true);
+  };
+  const std::string warned =
+      "W0008 5:10 `id[t]` may leave axis 0 of `w`, whose extent is V; there 0 is read\n"
+      "  help state `in 0..<V` where the data is declared, or `w[id[t]] else 0`\n";
+  CHECK(warnings("input id : i32[T]\ny[t] = w[id[t]]\n") == warned);
+  CHECK(warnings("input id : i32[T] in 0..<V\ny[t] = w[id[t]]\n") == "");
+  CHECK(warnings("input id : i32[T] in 0..<V\ny[t] = w[id[t] + 1]\n") != "");
+  CHECK(warnings("input id : i32[T]\ny[t] = w[id[t]] else 1\n") == "");
+  CHECK(warnings("input id : i32[T]\ny[t] = w[mod(id[t], V)]\n") == "");
+  CHECK(warnings("input id : i32[T]\n"
+                 "y[t] = where(id[t] >= 0 and id[t] < V, w[id[t]], 0)\n") == "");
+  // A macro that uses its argument twice reads the same place twice.
+  CHECK(warnings("input id : i32[T]\ny[t] = square(w[id[t]])\n").find("W0008", 1) ==
+        std::string::npos);
+}
+
 TEST_CASE("faults of includes") {
   check({
       {"include \"a.tg\"\n", "E0001 2:9 `a.tg` cannot be read\n"},
@@ -255,7 +275,7 @@ TEST_CASE("faults of includes") {
       {"include <mm>\n", "E0001 2:9 there is no library `<mm>`\n"
                          "  help the standard library is `<nn>`\n"},
       {"include \"bad.tg\"\n", "E0301 2:12 unknown name `b`\n"
-                               "  help did you mean `a`?\n"},
+                               "  help the only name is `a`\n"},
   });
 }
 
@@ -279,7 +299,7 @@ TEST_CASE("faults of gradients") {
        "y[i] = x[i]\n"
        "grad y with dy wrt x -> dx\n"
        "output dx : f32[4]\n",
-       "E0304 5:13 `y` has 1 axes, and its cotangent `dy` has 2\n"
+       "E0304 5:13 `y` has 1 axis, and its cotangent `dy` has 2\n"
        "  note 4:1 `y` is defined here\n"},
       {"input x : f32[4]\n"
        "input dy : f32[5]\n"
@@ -316,7 +336,8 @@ TEST_CASE("faults of gradients") {
        "  help did you mean `x`?\n"
        "E0312 5:22 `N` is no tensor\n"
        "  note 3:5 it is declared here\n"
-       "E0301 6:6 unknown name `zz`\n"},
+       "E0301 6:6 unknown name `zz`\n"
+       "  help the tensors are `da`, `db`, `x`, `y`\n"},
       {"input x : f32[4]\n"
        "input w : f32[4]\n"
        "y = sum[i where w[i] > 0] floor(w[i]) * x[i]\n"

@@ -172,6 +172,11 @@ TEST_CASE("messages say what was seen and help with the fix", "[errors]") {
        "join two comparisons with `and`: `a <= b and b < c`"},
       {"y = 1 + not a", "expected an expression, found `not`",
        "`not` needs parentheses here: `(not a)`"},
+      {"y[i] = x[i] if c else 0", "`if` behind an expression",
+       "a choice is written `where(c, a, b)`"},
+      {"y = 3 if c else 0", "`if` behind an expression", "a choice is written `where(c, a, b)`"},
+      {"recur t: 4 carry h = 0 { h = h }", "expected the tensor to start from, found `0`",
+       "define it first, such as `h0[c: C] = 0`, and carry `h = h0`"},
       {"y[2*i] = x", "expected the name of an index, found `2`",
        "arithmetic belongs into the reads: `y[i] = x[2*i + 1]`"},
   };

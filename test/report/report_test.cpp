@@ -52,6 +52,23 @@ TEST_CASE("one fused kernel, in numbers", "[report]") {
   CHECK(r["target"]["capacities"]["l2_bytes"] == 62914560);
 }
 
+TEST_CASE("two results of one sum keep its arithmetic in the floor", "[report]") {
+  const char* text =
+      "tg 1\ngraph two\ndim N in 1..65536\ninput x : f32[N, N]\nparam w : f32[N, N]\n"
+      "y[i, j] = sum[k] x[i, k] * w[k, j]\nz[i, j] = y[i, j] + 1\n"
+      "output y : f32[N, N]\noutput z : f32[N, N]\n";
+  Json r = report_of(text, "c", {{"N", 1024}});
+  REQUIRE(r["kernels"].size() == 1);
+  const Json& k = r["kernels"][0];
+  CHECK(k["floor"]["bound_by"] == "f32");
+  CHECK(r["totals"]["fused_graph_bound_by"] == "f32");
+  // The sum of 1 is no product: it is named, not counted.
+  CHECK(
+      k["not_modelled"][0] ==
+      "the floor counts 2147483648 of 2148532224 operations: the products of two tensors that are "
+      "summed, which no order of evaluation avoids");
+}
+
 TEST_CASE("free dims: formulas, and numbers at stated samples", "[report]") {
   Json r = report_of(mlp, "sm_80");
   CHECK(r["dims"]["M"] == 1024);

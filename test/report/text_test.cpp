@@ -37,7 +37,7 @@ TEST_CASE("a report as tables", "[report]") {
   auto text = report_text(sources, sources.add("a.json", json_of(add, 1000)), {}, sink);
   REQUIRE(text);
   INFO(*text);
-  CHECK(text->find("test.tg for sm_80 on a100-80gb: 1 kernels") == 0);
+  CHECK(text->find("test.tg for sm_80 on a100-80gb: 1 kernel,") == 0);
   CHECK(text->find("\ny  ") != std::string::npos);
   CHECK(text->find("compulsory  7.81 KiB") != std::string::npos);
   CHECK(text->find("test.tg:4") != std::string::npos);

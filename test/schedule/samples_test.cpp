@@ -20,8 +20,8 @@ std::vector<std::string> samples() {
 
 void check_fields(const plan::Fields& fields) {
 #define TANG_FIELD(type, name, initial, least, greatest, readers, text)                            \
-  CHECK(fields.name >= (least));                                                                   \
-  CHECK(fields.name <= (greatest));
+  CHECK((fields.name >= (least)));                                                                 \
+  CHECK((fields.name <= (greatest)));
 #include "plan/fields.def"
 #undef TANG_FIELD
 }

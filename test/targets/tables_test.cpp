@@ -75,6 +75,11 @@ TEST_CASE("what cannot be found says why", "[tables]") {
   CHECK(error_of("sm_90a:") == "unknown device ``; `tangc targets` lists them");
   CHECK(error_of("sm_90a:t4") == "device `t4` cannot run code for `sm_90a`");
   CHECK(error_of("c:h200") == "device `h200` cannot run code for `c`");
+  CHECK(error_of("h200") == "unknown target `h200`; it is a device: write `sm_90a:h200`");
+  CHECK(error_of("cuda") == "unknown target `cuda`; its targets are `sm_75`, `sm_80`, `sm_86`, "
+                            "`sm_89`, `sm_90`, `sm_90a`, `sm_100a`");
+  CHECK(error_of("gpu") ==
+        "unknown target `gpu`; NVIDIA GPUs are named by compute capability: `sm_80`, `sm_90a`");
   CHECK(error_of("SM_80") == "unknown target `SM_80`; did you mean `sm_80`?");
 }
 

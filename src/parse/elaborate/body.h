@@ -148,6 +148,7 @@ private:
   bool in_range(Term place, Term extent);
   bool prove(Term place, Term extent, std::span<const Condition> given);
   void report_leaving(const Read& x, size_t axis, Term place, Span span);
+  void warn_of_open_gather(const Read& x, size_t k, Term place, Span span);
   void use(const Condition& condition);
 
   // locals.cpp

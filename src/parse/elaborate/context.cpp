@@ -57,13 +57,19 @@ void Context::declare_callable(const Name& name, Callable callable) {
   callables.push_back(std::move(callable));
 }
 
-void Context::report_unknown(const Name& name, std::vector<std::string> more) {
+bool Context::report_not_yet(const Name& name) {
   auto later = declared.find(name.text);
-  if (later != declared.end() && !symbols.contains(name.text)) {
-    report(Kind::use_before_definition, name.span, "`{}` is used before its definition", name.text)
-        .note(later->second, "it is defined here");
-    return;
-  }
+  if (later == declared.end() || symbols.contains(name.text)) return false;
+  Diagnostic& d = report(Kind::use_before_definition, name.span,
+                         "`{}` is used before its definition", name.text);
+  d.note(later->second, "it is defined here");
+  if (later->second.file == name.span.file && later->second.begin < name.span.begin)
+    d.help("what builds on earlier elements of itself is a `recur`, or a `scan` of a monoid");
+  return true;
+}
+
+void Context::report_unknown(const Name& name, std::vector<std::string> more) {
+  if (report_not_yet(name)) return;
   constexpr size_t most_suggestions = 100;
   if (++suggestions > most_suggestions)
     more.clear();
@@ -72,9 +78,21 @@ void Context::report_unknown(const Name& name, std::vector<std::string> more) {
   std::sort(more.begin(), more.end());
   std::string near = nearest_name(name.text, more);
   Diagnostic& d = report(Kind::unknown_name, name.span, "unknown name `{}`", name.text);
-  if (near.empty()) return;
-  d.help(fmt::format("did you mean `{}`?", near));
+  // No letter is nearer than another: say which names there are.
+  if (near.empty() && (name.text.size() > 1 || more.empty())) return;
+  d.help(name_help(name.text, "name", more));
   d.fix = near;
+}
+
+void Context::report_unknown_tensor(const Name& name) {
+  if (report_not_yet(name)) return;
+  std::vector<std::string> known;
+  for (const auto& [other, symbol] : symbols)
+    if (std::holds_alternative<TensorSymbol>(symbol.what)) known.push_back(other);
+  std::sort(known.begin(), known.end());
+  Diagnostic& d = report(Kind::unknown_name, name.span, "unknown name `{}`", name.text);
+  d.help(name_help(name.text, "tensor", known));
+  if (std::string near = nearest_name(name.text, known); !near.empty()) d.fix = near;
 }
 
 void Context::report_unknown_function(const Name& name, size_t visible) {
@@ -101,7 +119,11 @@ void Context::report_unknown_function(const Name& name, size_t visible) {
   Diagnostic& d = report(Kind::unknown_function, name.span, "unknown function `{}`", name.text);
   if (const Symbol* symbol = find(name.text)) {
     if (std::holds_alternative<TensorSymbol>(symbol->what))
-      d.note(symbol->span, "a tensor is called so; it is read with brackets");
+      d.note(symbol->span, "a tensor is called so")
+          .help(fmt::format("it is read with brackets, `{}[i]`, and a product is written with `*`",
+                            name.text));
+  } else if (name.text == "if") {
+    d.help("a choice is written `where(c, a, b)`");
   } else if (!near.empty()) {
     d.help(fmt::format("did you mean `{}`?", near));
     d.fix = near;
@@ -117,6 +139,25 @@ std::string Context::unique_tensor_name(const std::string& base) {
   return name;
 }
 
+namespace {
+
+/// The element type that another language calls so; empty for none.
+std::string usual_name(std::string_view text) {
+  constexpr std::pair<std::string_view, const char*> names[] = {
+      {"double", "f64"},  {"float64", "f64"},   {"float", "f32"}, {"float32", "f32"},
+      {"single", "f32"},  {"real", "f32"},      {"half", "f16"},  {"float16", "f16"},
+      {"bfloat", "bf16"}, {"bfloat16", "bf16"}, {"long", "i64"},  {"int64", "i64"},
+      {"int", "i32"},     {"int32", "i32"},     {"short", "i16"}, {"int16", "i16"},
+      {"char", "i8"},     {"int8", "i8"},       {"int4", "i4"},   {"unsigned", "u32"},
+      {"uint", "u32"},    {"uint32", "u32"},    {"byte", "u8"},   {"uint8", "u8"},
+      {"uint4", "u4"},    {"boolean", "bool"}};
+  for (auto [name, type] : names)
+    if (name == text) return type;
+  return "";
+}
+
+} // namespace
+
 std::optional<graph::ElemType> Context::element_type(const Name& name) {
   auto type = graph::type_of_name(name.text);
   if (type) return type;
@@ -124,7 +165,8 @@ std::optional<graph::ElemType> Context::element_type(const Name& name) {
   for (std::string_view n : {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16",
                              "i8", "i4", "u32", "u8", "u4", "bool"})
     known.emplace_back(n);
-  std::string near = nearest_name(name.text, known);
+  std::string near = usual_name(name.text);
+  if (near.empty()) near = nearest_name(name.text, known);
   Diagnostic& d = report(Kind::unknown_type, name.span, "unknown element type `{}`", name.text);
   if (near.empty())
     d.help("the types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 i4 u32 u8 u4 bool");

@@ -101,6 +101,7 @@ public:
   uint64_t charged = 0;
   size_t suggestions = 0; ///< near names offered: each looks at all names, so they are limited
   bool too_deep = false;  ///< reported already
+  std::set<std::pair<uint32_t, uint32_t>> open_gathers; ///< warned of: file and place
 
   graph::ExprStore& terms() { return graph.exprs; }
 
@@ -121,9 +122,13 @@ public:
   /// Adds a value; reports a duplicate and returns null.
   Symbol* declare(const Name& name, std::variant<TensorSymbol, DimSymbol, LetSymbol> what);
   void declare_callable(const Name& name, Callable callable);
+  /// Reports a name that the file defines later, or in this very statement; false for others.
+  bool report_not_yet(const Name& name);
   /// Reports `unknown_name` or `use_before_definition`. `more` are names that the place sees
   /// besides the global ones.
   void report_unknown(const Name& name, std::vector<std::string> more = {});
+  /// The same where only a tensor can stand.
+  void report_unknown_tensor(const Name& name);
   void report_unknown_function(const Name& name, size_t visible);
 
   /// A name for a tensor that no other has, starting from `base`.

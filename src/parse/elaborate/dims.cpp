@@ -17,10 +17,11 @@ const DimBinding* binding_of(Context& c, const std::string& name) {
   return found;
 }
 
-std::string text(const DimBinding& b) {
-  if (b.lo == b.hi) return fmt::format("{}", b.lo);
-  return b.step == 1 ? fmt::format("{}..{}", b.lo, b.hi)
-                     : fmt::format("{}..{} step {}", b.lo, b.hi, b.step);
+/// As the command line has it.
+std::string option(const DimBinding& b) {
+  if (b.lo == b.hi) return fmt::format("-D {}={}", b.name, b.lo);
+  return fmt::format("--dim {}={}..{}{}", b.name, b.lo, b.hi,
+                     b.step == 1 ? "" : fmt::format("/{}", b.step));
 }
 
 Term fixed_dim(Context& c, const Module& m, const DimEntry& entry) {
@@ -39,8 +40,8 @@ Term fixed_dim(Context& c, const Module& m, const DimEntry& entry) {
   }
   const DimBinding* binding = binding_of(c, name.text);
   if (!binding || c.terms().as_integer(value) == std::optional(binding->lo)) return value;
-  c.report(Kind::dim_binding, m[entry.value].span, "`-D {}={}`: the file fixes the dim here",
-           name.text, text(*binding))
+  c.report(Kind::dim_binding, m[entry.value].span, "`{}`: the file fixes the dim here",
+           option(*binding))
       .help(fmt::format("declare it symbolic to bind it at compile time: `dim {} in 1..4096`",
                         name.text));
   return {};
@@ -78,7 +79,7 @@ Term symbolic_dim(Context& c, const Module& m, const DimEntry& entry) {
   if ((entry.range || entry.step) && !declared_range(c, m, entry, dim)) return {};
   if (const DimBinding* b = binding_of(c, name.text)) {
     auto fail = [&](std::string why) {
-      c.report(Kind::dim_binding, name.span, "`-D {}={}`: {}", name.text, text(*b), why);
+      c.report(Kind::dim_binding, name.span, "`{}`: {}", option(*b), why);
       return Term();
     };
     if (b->lo > b->hi || b->step < 1) return fail("the range is empty");
@@ -114,10 +115,9 @@ void check_bindings(Context& c) {
     for (const auto& [name, symbol] : c.symbols)
       if (std::holds_alternative<DimSymbol>(symbol.what)) known.push_back(name);
     std::sort(known.begin(), known.end());
-    Diagnostic& d = c.sink->report(Kind::unknown_dim, {}, "`-D {}={}`: the file has no dim `{}`",
-                                   b.name, text(b), b.name);
-    std::string near = nearest_name(b.name, known);
-    if (!near.empty()) d.help(fmt::format("did you mean `{}`?", near));
+    Diagnostic& d =
+        c.sink->report(Kind::unknown_dim, {}, "`{}`: the file has no dim `{}`", option(b), b.name);
+    d.help(name_help(b.name, "dim", known));
   }
 }
 

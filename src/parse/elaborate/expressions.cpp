@@ -95,8 +95,8 @@ Term Body::name(const Name& n) {
                                const graph::Tensor& tensor = c_.graph[t.id];
                                if (!tensor.shape.empty()) {
                                  report(Kind::wrong_rank, n.span,
-                                        "`{}` has {} axes and is read without places", n.text,
-                                        tensor.shape.size())
+                                        "`{}` has {} ax{} and is read without places", n.text,
+                                        tensor.shape.size(), tensor.shape.size() == 1 ? "is" : "es")
                                      .note(symbol->span, "it is declared here");
                                  return {};
                                }
@@ -333,7 +333,7 @@ Term Body::field(const Field& x, Span span) {
   std::string near = nearest_name(x.field.text, known);
   Diagnostic& d = report(Kind::monoid_field, x.field.span, "monoid `{}` has no field `{}`",
                          monoid->name.text, x.field.text);
-  if (!near.empty()) d.help(fmt::format("did you mean `{}`?", near)).fix = near;
+  d.help(name_help(x.field.text, "field", known)).fix = near;
   return {};
 }
 

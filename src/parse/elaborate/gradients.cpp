@@ -69,8 +69,9 @@ private:
     const graph::Tensor &of = c_.graph[node_.of], &dy = c_.graph[node_.cotangent];
     const Name& name = *g_.cotangent;
     if (of.shape.size() != dy.shape.size()) {
-      c_.report(Kind::wrong_rank, name.span, "`{}` has {} axes, and its cotangent `{}` has {}",
-                g_.of.text, of.shape.size(), name.text, dy.shape.size())
+      c_.report(Kind::wrong_rank, name.span, "`{}` has {} ax{}, and its cotangent `{}` has {}",
+                g_.of.text, of.shape.size(), of.shape.size() == 1 ? "is" : "es", name.text,
+                dy.shape.size())
           .note(of.span, fmt::format("`{}` is defined here", g_.of.text));
       return false;
     }

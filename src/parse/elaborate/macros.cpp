@@ -22,9 +22,10 @@ bool Body::check_expansion(const Callable& callable, const Apply* apply, size_t 
   const Def& def = *symbol->def;
   size_t binders = apply ? apply->binders.size() : 0, wanted = def.binders.size();
   if (binders != wanted && !(wanted == 1 && binders > 1)) {
-    report(Kind::index_count, span, "`{}` takes {} ind{}, not {}", callable.name, wanted,
-           wanted == 1 ? "ex" : "ices", binders)
-        .note(callable.span, "it is defined here");
+    Diagnostic& d = report(Kind::index_count, span, "`{}` takes {} ind{}, not {}", callable.name,
+                           wanted, wanted == 1 ? "ex" : "ices", binders);
+    d.note(callable.span, "it is defined here");
+    if (binders == 0) d.help(fmt::format("say what it runs over: `{}[i](...)`", callable.name));
     return false;
   }
   if (arguments != def.parameters.size()) {

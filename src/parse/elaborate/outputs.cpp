@@ -11,7 +11,7 @@ using graph::ElemType;
 std::optional<graph::TensorId> tensor_named(Context& c, const Name& name) {
   Symbol* symbol = c.find(name.text);
   if (!symbol) {
-    c.report_unknown(name);
+    c.report_unknown_tensor(name);
     return std::nullopt;
   }
   symbol->used = true;
@@ -28,8 +28,8 @@ bool check_shape(Context& c, const graph::Tensor& from, const graph::Tensor& to,
                  const Output& output) {
   if (from.shape.size() != to.shape.size()) {
     c.report(Kind::wrong_rank, output.type.span,
-             "`{}` has {} axes, and the output is declared with {}", output.tensor.text,
-             from.shape.size(), to.shape.size())
+             "`{}` has {} ax{}, and the output is declared with {}", output.tensor.text,
+             from.shape.size(), from.shape.size() == 1 ? "is" : "es", to.shape.size())
         .note(from.span, "it is defined here");
     return false;
   }

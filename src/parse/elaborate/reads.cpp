@@ -187,6 +187,32 @@ void Body::report_leaving(const Read& x, size_t k, Term place, Span span) {
   d.help(fmt::format("say what holds outside: `{} else 0`", whole));
 }
 
+/// A place that the data of inputs gives, of which nothing is known: reads outside give 0 silently.
+void Body::warn_of_open_gather(const Read& x, size_t k, Term place, Span span) {
+  if (dead_ > 0) return;
+  Term extent = c_.graph[std::get<TensorSymbol>(c_.find(x.tensor.text)->what).id].shape[k];
+  const graph::Expr& e = terms()[place];
+  if (e.op == Op::mod && e.operands[1] == extent) return;
+  std::vector<Condition> given = conditions_;
+  for (Term id : graph::reachable(terms(), {&place, 1})) {
+    if (terms()[id].op != Op::read) continue;
+    const graph::Tensor& data = c_.graph[graph::TensorId(terms()[id].ref)];
+    if (data.kind == graph::TensorKind::intermediate) return; // computed, so not for a declaration
+    if (data.range_lo) given.push_back({terms().binary(Op::le, data.range_lo, id), 0});
+    if (data.range_hi) given.push_back({terms().binary(Op::le, id, data.range_hi), 0});
+  }
+  if (prove(place, extent, given)) return;
+  // Once, however often a macro or a `repeat` comes by.
+  Span at = ast(x.places[k]).span;
+  if (!c_.open_gathers.insert({at.file.value, at.begin}).second) return;
+  Diagnostic& d = report(Kind::open_gather, at,
+                         "`{}` may leave axis {} of `{}`, whose extent is {}; there 0 is read",
+                         c_.sources.text(at), k, x.tensor.text, graph::to_text(c_.graph, extent));
+  std::string whole(c_.sources.text(span));
+  d.help(fmt::format("state `in 0..<{}` where the data is declared, or `{} else 0`",
+                     graph::to_text(c_.graph, extent), whole));
+}
+
 std::optional<std::vector<Term>> Body::places(const Read& x, graph::TensorId tensor,
                                               bool& gathered) {
   std::vector<Term> at;
@@ -253,7 +279,10 @@ Term Body::read(const Read& x, Span span, ExprId otherwise) {
   if (otherwise) outside = convert(outside, element, ast(otherwise).span);
   if (otherwise && !outside) return {};
   for (size_t k = 0; k < at->size(); ++k) {
-    if (has_data(c_, (*at)[k])) continue;
+    if (has_data(c_, (*at)[k])) {
+      if (!otherwise) warn_of_open_gather(x, k, (*at)[k], span);
+      continue;
+    }
     if (in_range((*at)[k], c_.graph[id].shape[k])) continue;
     if (!otherwise) {
       report_leaving(x, k, (*at)[k], span);

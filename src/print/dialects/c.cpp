@@ -32,6 +32,8 @@ constexpr Words words = {
     .restrict_qualifier = "restrict ",
     .helper_head = "static inline",
     .shared_head = "",
+    .shared_pool = "",
+    .fragment_type = "",
     .register_value = " = {0}",
     .table_head = "static const ",
     .barrier = "",
@@ -85,6 +87,11 @@ void launch(TextWriter& out, const Launch& launch) {
   out.line("{}({});", launch.symbol, joined(launch.arguments));
 }
 
+std::string instruction(const Instruction& instruction) {
+  TANG_CHECK(false, "C has no instruction `{}`", instruction.row->name);
+  return {};
+}
+
 void table_address(TextWriter& out, const TableUse& use) {
   out.line("const {} *{} = {};", use.type, use.pointer, use.name);
 }
@@ -104,7 +111,7 @@ const Dialect c_dialect = {
     .packed_stores = true,
     .widest_move = 1 << 20,
     .reads_arguments = true,
-    .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address},
+    .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address, instruction},
 };
 
 } // namespace tang::print

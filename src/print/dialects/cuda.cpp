@@ -2,6 +2,8 @@
 // own, and neighbouring elements move in accesses of up to 16 bytes.
 #include "print/dialects/c_family.h"
 #include "print/dialects/registry.h"
+#include <algorithm>
+#include <map>
 
 namespace tang::print {
 
@@ -33,6 +35,8 @@ constexpr Words words = {
     .restrict_qualifier = "__restrict__ ",
     .helper_head = "static __device__ __forceinline__",
     .shared_head = "__shared__ __align__(16) ",
+    .shared_pool = "extern __shared__ __align__(128) unsigned char $n[];",
+    .fragment_type = "uint32_t",
     .register_value = "",
     .table_head = "static __device__ const ",
     .barrier = "__syncthreads();",
@@ -152,6 +156,12 @@ void launch(TextWriter& out, const Launch& launch) {
   out.line("  {}.gridDim = dim3((unsigned){});", config, launch.grid);
   out.line("  {}.blockDim = dim3({});", config, launch.threads);
   out.line("  {}.stream = (cudaStream_t)stream;", config);
+  if (launch.shared_bytes > 0) {
+    out.line("  {}.dynamicSmemBytes = {};", config, launch.shared_bytes);
+    out.line("  if (cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {}) != "
+             "cudaSuccess) return TG_E_LAUNCH;",
+             launch.symbol, launch.shared_bytes);
+  }
   std::string arguments;
   for (const std::string& argument : launch.arguments) arguments += ", " + argument;
   out.line("  if (cudaLaunchKernelEx(&{}, {}{}) != cudaSuccess) return TG_E_LAUNCH;", config,
@@ -163,6 +173,99 @@ void table_address(TextWriter& out, const TableUse& use) {
   out.line("void *{} = NULL;", use.pointer);
   out.line("if (cudaGetSymbolAddress(&{}, {}) != cudaSuccess) return TG_E_LAUNCH;", use.pointer,
            use.name);
+}
+
+/// Builds the operands of an `asm` statement: outputs come first and are numbered first.
+class Assembly {
+public:
+  explicit Assembly(const Instruction& instruction) : row_(*instruction.row), i_(instruction) {
+    for (size_t n = 0; n < row_.operands.size(); ++n) operand(n);
+    if (row_.zero_fills) {
+      parameters_.push_back("int bytes");
+      names_["bytes"] = {next(), 1};
+      inputs_.push_back("\"r\"(bytes)");
+    }
+  }
+
+  std::string definition() const {
+    const std::string& text = row_.print.at("cuda");
+    // The statement is `asm("...")` or `asm volatile("...")`.
+    size_t begin = text.find('"'), end = text.rfind('"');
+    std::string head = text.substr(0, begin), body = text.substr(begin + 1, end - begin - 1);
+    std::string statement = fmt::format("{}\"{}\"", head, filled(body));
+    bool memory = std::any_of(row_.operands.begin(), row_.operands.end(),
+                              [](const auto& o) { return o.memory != kernel::Memory::registers; });
+    bool clobbers = memory || row_.operands.empty();
+    if (!outputs_.empty() || !inputs_.empty() || clobbers)
+      statement += fmt::format(" : {} : {}", fmt::join(outputs_, ", "), fmt::join(inputs_, ", "));
+    if (clobbers) statement += " : \"memory\"";
+    return fmt::format("static __device__ __forceinline__ void {}({}) {{\n  {});\n}}\n", i_.symbol,
+                       fmt::join(parameters_, ", "), statement);
+  }
+
+private:
+  struct Range {
+    size_t first, count;
+  };
+  size_t next() { return count_++; }
+
+  void operand(size_t n) {
+    const atomics::Operand& o = row_.operands[n];
+    bool written = n == 0;
+    if (o.memory != kernel::Memory::registers) {
+      parameters_.push_back(fmt::format("{}void *{}", written ? "" : "const ", o.name));
+      names_[o.name] = {next(), 1};
+      inputs_.push_back(o.memory == kernel::Memory::shared
+                            ? fmt::format("\"r\"((uint32_t)__cvta_generic_to_shared({}))", o.name)
+                            : fmt::format("\"l\"({})", o.name));
+      return;
+    }
+    bool real = o.bits == 32 && o.type == graph::ElemType::f32;
+    std::string_view type = o.bits == 64 ? "double" : real ? "float" : "uint32_t";
+    std::string_view letter = o.bits == 64 ? "d" : real && !o.tf32 ? "f" : "r";
+    parameters_.push_back(fmt::format("{}{} *{}", written ? "" : "const ", type, o.name));
+    size_t count = static_cast<size_t>(std::max(o.values * o.bits / (o.bits == 64 ? 64 : 32), 1));
+    names_[o.name] = {count_, count};
+    for (size_t v = 0; v < count; ++v) {
+      next();
+      std::string place = fmt::format("{}[{}]", o.name, v);
+      if (o.tf32) place = fmt::format("__float_as_uint({})", place);
+      std::string constraint = written ? (row_.accumulates ? "+" : "=") : "";
+      (written ? outputs_ : inputs_)
+          .push_back(fmt::format("\"{}{}\"({})", constraint, letter, place));
+    }
+  }
+
+  /// `$name` as the operand's numbers or the immediate.
+  std::string filled(const std::string& text) const {
+    std::string out;
+    for (size_t at = 0; at < text.size();) {
+      if (text[at] != '$') {
+        out += text[at++];
+        continue;
+      }
+      size_t end = at + 1;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0)) ++end;
+      std::string name = text.substr(at + 1, end - at - 1);
+      if (auto found = names_.find(name); found != names_.end())
+        for (size_t k = 0; k < found->second.count; ++k)
+          out += fmt::format("{}%{}", k ? ", " : "", found->second.first + k);
+      for (size_t k = 0; k < row_.immediates.size(); ++k)
+        if (row_.immediates[k] == name) out += fmt::format("{}", i_.immediates[k]);
+      at = end;
+    }
+    return out;
+  }
+
+  const atomics::Row& row_;
+  const Instruction& i_;
+  size_t count_ = 0;
+  std::vector<std::string> parameters_, outputs_, inputs_;
+  std::map<std::string, Range> names_;
+};
+
+std::string instruction(const Instruction& instruction) {
+  return Assembly(instruction).definition();
 }
 
 } // namespace
@@ -180,7 +283,7 @@ const Dialect cuda_dialect = {
     .packed_stores = false,
     .widest_move = 16,
     .reads_arguments = false,
-    .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address},
+    .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address, instruction},
 };
 
 } // namespace tang::print

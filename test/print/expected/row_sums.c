@@ -35,7 +35,7 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif
-// Bytes of workspace that a call needs; SIZE_MAX for dims outside their ranges.
+// Bytes of workspace that a call needs, aligned to 16; SIZE_MAX for dims outside their ranges.
 size_t t_c_workspace_bytes(const t_dims *dims);
 tg_status t_c_run(const t_args *args, const t_dims *dims, void *workspace, size_t bytes,
                   void *stream);

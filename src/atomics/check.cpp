@@ -1,0 +1,88 @@
+#include "atomics/check.h"
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <set>
+
+namespace tang::atomics {
+
+using layout::Layout;
+using layout::Mode;
+
+namespace {
+
+/// The coordinates of element `index`, the leftmost mode fastest.
+std::map<std::string, int64_t> coordinates_of(const Layout& layout, int64_t index) {
+  std::map<std::string, int64_t> at;
+  for (const Mode& mode : layout.leaves) {
+    int64_t digit = index % mode.size.factor;
+    index /= mode.size.factor;
+    if (mode.stride.amount.factor) at[mode.stride.basis] += digit * mode.stride.amount.factor;
+  }
+  return at;
+}
+
+/// Names behind `$` in a template.
+std::set<std::string> placeholders(const std::string& text) {
+  std::set<std::string> names;
+  for (size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1)) {
+    size_t end = at + 1;
+    while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) ++end;
+    names.insert(text.substr(at + 1, end - at - 1));
+  }
+  return names;
+}
+
+/// Threads with stride 0 all name the same elements: one of them issues.
+bool repeats(const Operand& operand) {
+  return operand.threads == 1;
+}
+
+} // namespace
+
+std::map<std::string, int64_t> extents_by_axis(const Layout& layout) {
+  std::map<std::string, int64_t> extents;
+  for (const Mode& mode : layout.leaves) {
+    if (mode.stride.amount.factor == 0) continue;
+    auto at = extents.try_emplace(mode.stride.basis, 1).first;
+    at->second += (mode.size.factor - 1) * mode.stride.amount.factor;
+  }
+  return extents;
+}
+
+std::vector<std::string> faults_of(const Row& row) {
+  std::vector<std::string> faults;
+  std::map<std::string, std::pair<std::string, int64_t>> known; // axis: operand, extent
+  std::set<std::string> names(row.immediates.begin(), row.immediates.end());
+  if (row.zero_fills) names.insert("bytes");
+  for (const Operand& operand : row.operands) {
+    names.insert(operand.name);
+    int64_t box = 1, count = int64_t{operand.threads} * operand.values;
+    for (const auto& [axis, extent] : extents_by_axis(operand.layout)) {
+      box *= extent;
+      auto [at, fresh] = known.try_emplace(axis, operand.name, extent);
+      if (!fresh && at->second.second != extent)
+        faults.push_back(fmt::format("`{}` has {} elements along `{}`, and `{}` has {}",
+                                     at->second.first, at->second.second, axis, operand.name,
+                                     extent));
+    }
+    std::set<std::map<std::string, int64_t>> elements;
+    for (int64_t i = 0; i < count; ++i) elements.insert(coordinates_of(operand.layout, i));
+    if (static_cast<int64_t>(elements.size()) != count)
+      faults.push_back(fmt::format("`{}` names an element twice", operand.name));
+    if (static_cast<int64_t>(elements.size()) != box)
+      faults.push_back(fmt::format("`{}` names {} of the {} elements of its box", operand.name,
+                                   elements.size(), box));
+    bool all = operand.memory != Memory::registers || operand.threads == row.threads;
+    if (!all && !repeats(operand))
+      faults.push_back(fmt::format("`{}` lies in {} threads, and {} take part", operand.name,
+                                   operand.threads, row.threads));
+  }
+  for (const auto& [dialect, text] : row.print)
+    for (const std::string& name : placeholders(text))
+      if (!names.contains(name))
+        faults.push_back(fmt::format("`${}` is no operand or immediate", name));
+  return faults;
+}
+
+} // namespace tang::atomics

@@ -1,0 +1,162 @@
+#include "atomics/load.h"
+#include "atomics/check.h"
+#include "layout/text.h"
+#include "targets/table_reader.h"
+#include <algorithm>
+
+namespace tang::atomics {
+
+using layout::Layout;
+using layout::Result;
+using targets::Item;
+using targets::Table;
+using targets::TableReader;
+
+namespace {
+
+template <class T, size_t N>
+std::optional<T> named(const T (&all)[N], std::string_view text) {
+  for (T value : all)
+    if (name(value) == text) return value;
+  return std::nullopt;
+}
+
+/// `b8` to `b128`: bits of no particular format.
+std::optional<int> bits_of(std::string_view type) {
+  for (int bits : {8, 16, 32, 64, 128})
+    if (type == fmt::format("b{}", bits)) return bits;
+  return std::nullopt;
+}
+
+constexpr Memory memories[] = {Memory::global, Memory::shared, Memory::registers};
+constexpr Kind kinds[] = {Kind::move, Kind::matmul, Kind::commit, Kind::wait};
+
+class Loader {
+public:
+  Loader(const SourceManager& sources, FileId file, Sink& sink) : reader_(sources, file, sink) {}
+
+  std::optional<std::vector<Row>> run() {
+    std::vector<Row> rows;
+    for (const Table& table : reader_.roots({"name", "spec", "threads", "operands", "requires",
+                                             "native_on", "completion", "cost", "accumulates",
+                                             "immediates", "otherwise", "print", "source"}))
+      rows.push_back(row(table));
+    if (!reader_.ok()) return std::nullopt;
+    return rows;
+  }
+
+private:
+  Row row(const Table& table) {
+    Row row;
+    for (const char* key : {"name", "spec", "threads", "requires", "native_on", "print", "source"})
+      if (!reader_.require(table, key)) return row;
+    row.name = reader_.text(table, "name");
+    std::string spec = reader_.text(table, "spec");
+    if (auto kind = named(kinds, spec))
+      row.kind = *kind;
+    else
+      reader_.report(tang::Kind::table_bad_value, reader_.place(table, "spec"),
+                     "`{}` is no spec of a row: Move, MatMul, Commit, Wait", spec);
+    row.threads = extents(table, "threads", reader_.text(table, "threads")).threads;
+    row.source = reader_.text(table, "source");
+    for (const Item& item : reader_.list(table, "requires")) row.needs = item.text;
+    for (const Item& item : reader_.list(table, "native_on")) row.native_on.push_back(item.text);
+    if (table.has("completion")) {
+      row.token = reader_.text(table, "completion");
+      if (row.token == "none") row.token.clear();
+    }
+    if (table.has("immediates"))
+      for (const Item& item : reader_.list(table, "immediates"))
+        row.immediates.push_back(item.text);
+    if (table.has("otherwise")) row.zero_fills = reader_.text(table, "otherwise") == "zero";
+    if (table.has("operands")) operands(reader_.table(table, "operands", {}), row);
+    if (table.has("accumulates"))
+      row.accumulates =
+          !row.operands.empty() && reader_.text(table, "accumulates") == row.operands[0].name;
+    if (table.has("cost")) {
+      Table cost = reader_.table(table, "cost", {"fma", "min_cycles"});
+      if (cost.has("fma")) row.fma = reader_.integer(cost, "fma");
+    }
+    Table print = reader_.table(table, "print", {});
+    for (const auto& entry : print.entries()) row.print[entry.key] = entry.value.text;
+    if (reader_.ok())
+      for (const std::string& fault : faults_of(row))
+        reader_.report(tang::Kind::table_bad_value, reader_.place(table, "name"), "`{}`: {}",
+                       row.name, fault);
+    return row;
+  }
+
+  void operands(const Table& all, Row& row) {
+    for (const auto& entry : all.entries()) {
+      Table table = reader_.table(all, entry.key, {"type", "memory", "layout"});
+      for (const char* key : {"type", "memory", "layout"})
+        if (!reader_.require(table, key)) return;
+      Operand operand;
+      operand.name = entry.key;
+      std::string type = reader_.text(table, "type");
+      operand.tf32 = type == "tf32";
+      if (auto format = graph::type_of_name(operand.tf32 ? "f32" : type))
+        operand.type = *format, operand.bits = graph::info(*format).bits;
+      else if (auto bits = bits_of(type))
+        operand.bits = *bits;
+      else
+        reader_.report(tang::Kind::table_bad_value, reader_.place(table, "type"),
+                       "`{}` is no element type", type);
+      std::string memory = reader_.text(table, "memory");
+      if (auto found = named(memories, memory))
+        operand.memory = *found;
+      else
+        reader_.report(tang::Kind::table_bad_value, reader_.place(table, "memory"),
+                       "`{}` is no memory: global, shared, register", memory);
+      Extents extents = this->extents(table, "layout", reader_.text(table, "layout"));
+      operand.threads = extents.threads, operand.values = extents.values;
+      operand.layout = std::move(layout_);
+      row.operands.push_back(std::move(operand));
+    }
+  }
+
+  /// Reads a layout (into layout_).
+  Extents extents(const Table& table, const char* key, const std::string& text) {
+    auto read = layout::read_layout(text);
+    std::string why;
+    if (auto* fault = std::get_if<layout::TextFault>(&read)) {
+      why = fault->message;
+    } else if (!std::get<layout::Swizzled>(read).is_strided()) {
+      why = "a swizzle and an offset say nothing about threads and values";
+    } else {
+      layout_ = std::get<layout::Swizzled>(read).layout;
+      if (auto extents = extents_of(layout_))
+        return *extents;
+      else
+        why = extents.refusal().reason;
+    }
+    reader_.report(tang::Kind::table_bad_value, reader_.place(table, key), "`{}`: {}", text, why);
+    return {};
+  }
+
+  TableReader reader_;
+  Layout layout_;
+};
+
+} // namespace
+
+Result<Extents> extents_of(const Layout& layout) {
+  std::vector<Layout> parts = layout.parts();
+  if (parts.size() > 2)
+    return layout::refuse("it has {} modes, not threads and values", parts.size());
+  int counts[2] = {1, 1};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    auto count = layout::size(parts[i]);
+    if (!count) return count.refusal();
+    if (!count->is_constant() || count->factor > 4096)
+      return layout::refuse("{} threads or values", layout::to_text(*count));
+    counts[i] = static_cast<int>(count->factor);
+  }
+  return Extents{counts[0], counts[1]};
+}
+
+std::optional<std::vector<Row>> load_rows(const SourceManager& sources, FileId file, Sink& sink) {
+  return Loader(sources, file, sink).run();
+}
+
+} // namespace tang::atomics

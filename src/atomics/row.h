@@ -1,0 +1,65 @@
+#pragma once
+// Rows of atomics/*.yaml: an instruction as a spec with a meaning (kernel-ir.md, "Atomic specs").
+//
+// An operand's layout says which element each value of each thread is, as (thread, value) ->
+// coordinates with strides along named axes. For registers the values are registers in order. For
+// memory the threads are those that give an address, and the values lie behind it one after the
+// other: the instruction says nothing about how rows of memory follow each other. A Move takes each
+// element from where one layout has its coordinates to where the other has them; a MatMul adds
+// products over the axis that its output lacks.
+#include "graph/type.h"
+#include "layout/layout.h"
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tang::atomics {
+
+enum class Memory : uint8_t { global, shared, registers };
+std::string_view name(Memory memory);
+
+/// What a row does. `commit` closes a group of asynchronous moves, `wait` waits until at most so
+/// many groups as its immediate says are open.
+enum class Kind : uint8_t { move, matmul, commit, wait };
+std::string_view name(Kind kind);
+
+struct Operand {
+  std::string name;                    ///< D, A, B; dst, src
+  std::optional<graph::ElemType> type; ///< empty: any format of so many bits (`b16`)
+  int bits = 32;
+  bool tf32 = false; ///< registers hold f32 of which the unit reads the 19 upper bits
+  Memory memory = Memory::registers;
+  layout::Layout layout;
+  int threads = 1; ///< how many hold the operand, or give an address
+  int values = 1;  ///< of each
+  /// Bytes of one run in memory, which its address is a multiple of.
+  int run_bytes() const { return values * bits / 8; }
+  bool takes(graph::ElemType format) const {
+    return type ? *type == format : graph::info(format).bits == bits;
+  }
+};
+
+struct Row {
+  std::string name; ///< "mma.m16n8k16.f32.bf16"
+  Kind kind = Kind::move;
+  int threads = 1;                    ///< that issue it together, neighbours; 1: each for itself
+  std::vector<Operand> operands;      ///< outputs first
+  std::string needs;                  ///< the first target that has it
+  std::vector<std::string> native_on; ///< where it is no emulation: nowhere else it is selected
+  std::string token; ///< class of what an asynchronous row returns; what commit and wait are about
+  std::vector<std::string> immediates; ///< numbers that are part of the instruction
+  bool zero_fills = false;  ///< takes a predicate: where it fails, the destination becomes 0
+  bool accumulates = false; ///< the first operand is read too
+  int64_t fma = 0;          ///< multiply-adds of one issue
+  std::map<std::string, std::string> print; ///< by dialect
+  std::string source;
+
+  const Operand& operand(std::string_view name) const;
+};
+
+/// Whether a list of targets holds this one, or the architecture whose variant it is: sm_90a can do
+/// what sm_90 can.
+bool is_native(std::span<const std::string_view> native_on, std::string_view target);
+
+} // namespace tang::atomics
