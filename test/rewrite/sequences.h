@@ -34,7 +34,7 @@ inline constexpr int64_t sequence_lengths[] = {0, 1, 2, 3, 17, 63, 64, 65, 129};
 /// How many forms there are: the seeds k, k + 1, ... of as many programs make each form once.
 uint32_t sequence_forms();
 /// Values stay near 1 for any number of steps, so that a comparison with the largest of them sees
-/// all of them. The same for a seed on every machine.
+/// all of them.
 Sequence random_sequence(uint32_t seed);
 
 } // namespace tang::rewrite::test
