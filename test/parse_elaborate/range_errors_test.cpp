@@ -165,3 +165,46 @@ TEST_CASE("faults of ranges and views") {
        "  help say what holds outside: `x[i + 1] else 0`\n"},
   });
 }
+
+TEST_CASE("an index that a scan or macro keeps needs a range as any other") {
+  const std::string help = "  help state its extent where it is bound: `i: N`\n";
+  auto without = [&](const char* place, const char* used) {
+    return fmt::format("E0402 {} index `i` has no range\n  note {} it is used here, and stands "
+                       "alone in no place of a read\n{}",
+                       place, used, help);
+  };
+  const std::string head = "dim N in 1..10\ninput x : f32[N]\n";
+  check({
+      {head + "y[i] = scan sum[i] x[N - 1 - i]\n"
+              "z[i] = y[i] + x[i]\n"
+              "output z : f32[N]\n",
+       without("4:3", "4:30")},
+      {head + "y[i] = 1 + scan max[i desc] x[N - 1 - i]\n", without("4:3", "4:39")},
+      {head + "y[i] = softmax[i] x[N - 1 - i]\n", without("4:3", "4:29")},
+      {head + "y[j, i] = scan sum[i] x[j] * x[N - 1 - i]\n", without("4:6", "4:40")},
+      {head + "(a[i], b[i]) = scan affine[i](x[N - 1 - i], 1)\n", without("4:4", "4:41")},
+      {head + "def f[j](e) = e - max[j] e\n"
+              "y[i] = f[i](x[N - 1 - i])\n",
+       without("5:3", "5:23")},
+      {head + "y[i] = where(true, x[0], scan sum[i] x[N - 1 - i])\n", without("4:3", "4:48")},
+      {head + "y[i] = where(true, x[0], sum[i] x[N - 1 - i])\n",
+       "E0402 4:3 index `i` has no range\n" + help},
+      {head + "repeat l in 0..<2 carry x {\n"
+              "x[i] = scan sum[i] x[N - 1 - i]\n"
+              "}\n"
+              "output x as y : f32[N]\n",
+       without("5:3", "5:30")},
+      {head + "recur t: 2 carry x = x {\n"
+              "x[i] = softmax[i] x[N - 1 - i]\n"
+              "}\n"
+              "output x as y : f32[N]\n",
+       without("5:3", "5:29")},
+  });
+}
+
+TEST_CASE("an index with a stated or plain range may be kept at another place") {
+  CHECK(elaborate_text("tg 1\ndim N in 1..10\ninput x : f32[N]\n"
+                       "y[i: N] = scan sum[i] x[N - 1 - i]\nz[i] = softmax[i] x[i] * x[N - 1 - i]\n"
+                       "output y : f32[N]\noutput z : f32[N]\n")
+            .text() == "");
+}
