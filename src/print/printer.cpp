@@ -80,8 +80,8 @@ public:
   SourcePrinter(std::span<const Part> parts, const Dialect& dialect, const PrintOptions& options,
                 Sink& sink)
       : parts_(parts), dialect_(dialect), options_(options), sink_(sink),
-        prefix_(identifier(options.prefix)), symbol_(prefix_ + "_" + symbol_part(options.target)),
-        names_(dialect.reserved) {}
+        prefix_(symbol_prefix(options.prefix)),
+        symbol_(prefix_ + "_" + symbol_part(options.target)), names_(dialect.reserved) {}
 
   std::optional<SourceText> run() {
     std::vector<LauncherTask> launchers;
