@@ -381,3 +381,20 @@ TEST_CASE("what declarations say about data is a promise of the program", "[lowe
                     "promise s (2, T):(T + 1, 1) in -128..127 sorted\n"
                     "promise m (1):(1) in 0..1\n");
 }
+
+TEST_CASE("outputs in strides: the launcher looks where their elements may share addresses",
+          "[lower]") {
+  auto rooms = [](const std::string& strides) {
+    auto p = lowered("dim N in 1..100, LD in 1..100\ninput x : f32[N, 4]\ny[i, j] = x[i, j] + 1\n"
+                     "output y : f32[N, 4]" +
+                     strides + "\n");
+    std::string text = tang::kernel::to_text(p.program);
+    size_t at = text.find("room ");
+    return at == text.npos ? "" : text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(rooms("") == "");
+  CHECK(rooms(":[8, 2]") == "");
+  CHECK(rooms(":[1, 100]") == "");
+  CHECK(rooms(":[1, 99]") == "room y (N, 4):(1, 99)");
+  CHECK(rooms(":[LD, 1]") == "room y (N, 4):(LD, 1)");
+}

@@ -208,3 +208,15 @@ TEST_CASE("an index with a stated or plain range may be kept at another place") 
                        "output y : f32[N]\noutput z : f32[N]\n")
             .text() == "");
 }
+
+TEST_CASE("outputs whose elements share addresses") {
+  const std::string head = "dim N in 1..10, LD in 1..10\ninput x : f32[N, 4]\ny[i, j] = x[i, j]\n",
+                    fault = "E0705 5:12 the strides of output `y` put two elements in one place\n"
+                            "  help each stride must exceed what the smaller ones span: of "
+                            "`f32[4, 8]:[LD, 1]`, LD is 8 at least\n";
+  for (const char* strides : {"[0, 1]", "[3, 1]", "[1, 0]", "[1, 1]", "[2, 2]", "[0, 0]"})
+    check({{head + "output y : f32[N, 4]:" + strides + "\n", fault}});
+  for (const char* strides : {"[4, 1]", "[1, 10]", "[1, 2]", "[8, 2]", "[LD, 1]", "[1, LD]"})
+    check({{head + "output y : f32[N, 4]:" + strides + "\n", ""}});
+  check({{"input x : f32[1, 4]\ny[i, j] = x[i, j]\noutput y : f32[1, 4]:[0, 1]\n", ""}});
+}
