@@ -220,3 +220,26 @@ TEST_CASE("outputs whose elements share addresses") {
     check({{head + "output y : f32[N, 4]:" + strides + "\n", ""}});
   check({{"input x : f32[1, 4]\ny[i, j] = x[i, j]\noutput y : f32[1, 4]:[0, 1]\n", ""}});
 }
+
+TEST_CASE("a monoid reads no tensor") {
+  const std::string head =
+      "dim N in 0..10\ninput x : f32[N]\ninput q : f32\nconst c : f32[2] = [1, 2]\n";
+  auto fault = [](const char* place, const char* note) {
+    return fmt::format(
+        "E0503 {} a monoid reads no tensor\n  note {} is declared here\n  help give its "
+        "value to the reduction as the operand of a field\n",
+        place, note);
+  };
+  check({
+      {head + "monoid m(s = 0) (a, b) -> (a.s + b.s + q - q)\ny = m[i](x[i])\noutput y : f32\n",
+       fault("6:28", "4:7 `q`")},
+      {head + "monoid m(s = q) (a, b) -> (a.s + b.s)\ny = m[i](x[i])\noutput y : f32\n",
+       fault("6:14", "4:7 `q`")},
+      {head + "monoid m(s = 0) (a, b) -> (a.s + b.s * c[0])\n", fault("6:28", "5:7 `c`")},
+      {head + "monoid m(s[k: 2] = c[k]) (a, b) -> (a.s[k] + b.s[k])\n", fault("6:20", "5:7 `c`")},
+      {head + "monoid m(s = 0) (a, b) -> (a.s + sum[k: 2] c[k])\n", fault("6:28", "5:7 `c`")},
+      {head + "let e = 2\nmonoid m(s = 0) (a, b) -> (a.s + e * b.s)\ny = m[i](x[i] * q)\noutput y "
+              ": f32\n",
+       ""},
+  });
+}
