@@ -243,3 +243,16 @@ TEST_CASE("a monoid reads no tensor") {
        ""},
   });
 }
+
+TEST_CASE("the least integer is a literal under its sign") {
+  std::string text = graph_text("tg 1\ninput x : i64[2] in -9223372036854775808..0\n"
+                                "y[i] = max(x[i], -9223372036854775808) - -9223372036854775808\n"
+                                "output y : i64[2]\n");
+  CHECK(text.find("max(x[i], -9223372036854775807 - 1) - (-9223372036854775807 - 1)") != text.npos);
+  check({{"let a = 9223372036854775808\n",
+          "E0106 2:9 `9223372036854775808` does not fit 64 bits\n"
+          "  help write a real number with a point or an exponent\n"},
+         {"dim N = 0 - 9223372036854775808\n",
+          "E0106 2:13 `9223372036854775808` does not fit 64 bits\n"
+          "  help write a real number with a point or an exponent\n"}});
+}
