@@ -11,6 +11,7 @@ struct KernelTask {
   std::string symbol;
   std::vector<bool> aliased; ///< per parameter: another parameter may reach the same bytes
   bool fast_math = false;
+  std::vector<Span> places; ///< per parameter: where its tensor is declared; may be empty
 };
 
 /// The function of a kernel with its comment. Notes the prelude helpers it calls. Empty (and

@@ -167,7 +167,8 @@ private:
         symbols.push_back(names_.add(symbol_ + "_" + kernel.name));
         continue;
       }
-      KernelTask task{&kernel, "", uses[i].aliased, options_.fast_math};
+      KernelTask task{&kernel, "", uses[i].aliased, options_.fast_math, {}};
+      task.places = places_of(part, i);
       // Inside one program equal kernels are one already.
       auto [at, fresh] = printed_kernels_.try_emplace(
           parts_.size() == 1 ? fmt::format("{}", i) : text_without_names(task));
@@ -178,6 +179,19 @@ private:
       symbols.push_back(at->second);
     }
     return symbols;
+  }
+
+  /// Where the tensors of a kernel's first launch are declared.
+  static std::vector<Span> places_of(const Part& part, size_t kernel) {
+    std::vector<Span> places;
+    for_each_variant(part.program->steps, [&](const Variant& variant) {
+      if (variant.kernel.value != kernel || !places.empty()) return;
+      for (const Binding& binding : variant.bindings) {
+        graph::TensorId tensor = part.program->buffers[binding.buffer.value].tensor;
+        places.push_back(tensor ? (*part.graph)[tensor].span : Span());
+      }
+    });
+    return places;
   }
 
   /// Equal for kernels that print the same statements.
