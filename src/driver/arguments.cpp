@@ -186,6 +186,11 @@ std::optional<std::vector<std::string>> expand_response_files(std::vector<std::s
       sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", word.substr(1), last_error());
       return std::nullopt;
     }
+    if (size_t at = text->find('\0'); at != text->npos) {
+      sink.report(Kind::command_line, {}, "byte {} of response file `{}` is NUL, which is no text",
+                  at, word.substr(1));
+      return std::nullopt;
+    }
     levels.push_back({split_words(*text), 0});
   }
   return result;

@@ -12,15 +12,51 @@ namespace tang::driver {
 
 namespace {
 
+/// A file name between the quotes of a cmake file.
+std::string cmake_string(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    if (c == '"' || c == '@') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// Names that files which are written cannot hold: cmake splits lists at `;`, turns `\` into `/`
+/// and expands `$` even where it is escaped; the name of an `#include` has no escapes.
+bool check_names(const Input& input, const CompileOptions& options,
+                 const std::vector<OutputFile>& files, Sink& sink) {
+  auto holds = [](const std::string& name, std::initializer_list<std::string_view> parts) {
+    bool control = std::any_of(name.begin(), name.end(), [](char c) { return c >= 0 && c < ' '; });
+    return control || std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+             return name.find(part) != name.npos;
+           });
+  };
+  auto refuse = [&](std::string_view kind, const std::string& name) {
+    sink.report(Kind::command_line, {}, "a {} cannot hold the name `{}`", kind, name);
+    return false;
+  };
+  bool good = true;
+  if (options.emits(Emit::cmake))
+    for (const OutputFile& file : files)
+      if (file.kind == Emit::source && file.path.back() != '/' &&
+          holds(base_name(file.path), {";", "\\", "$"}))
+        good = refuse("cmake file", base_name(file.path));
+  if ((options.emits(Emit::test) || options.split) && holds(input.stem, {"\"", "\\", "??"}))
+    good = refuse("line of C `#include`", input.stem);
+  return good;
+}
+
 /// For `include(<stem>.cmake)`: one library of all sources, and the folder of the header.
 std::string cmake_text(const Input& input, const CompileOptions& options,
                        const std::vector<OutputFile>& files) {
   std::string name =
-      print::symbol_part(print_options(input, options, *options.targets[0].target).prefix);
+      print::symbol_prefix(print_options(input, options, *options.targets[0].target).prefix);
   std::string sources, flags;
   for (const OutputFile& file : files) {
     if (file.kind != Emit::source || file.path.back() == '/') continue;
-    std::string path = fmt::format("\"${{CMAKE_CURRENT_LIST_DIR}}/{}\"", base_name(file.path));
+    std::string path =
+        fmt::format("\"${{CMAKE_CURRENT_LIST_DIR}}/{}\"", cmake_string(base_name(file.path)));
     sources += "\n  " + path;
     const std::string& compile_flags = options.targets[file.target].target->compile_flags;
     if (!compile_flags.empty())
@@ -31,7 +67,8 @@ std::string cmake_text(const Input& input, const CompileOptions& options,
                      "add_library({} STATIC{})\n"
                      "target_include_directories({} PUBLIC \"${{CMAKE_CURRENT_LIST_DIR}}\")\n{}"
                      "if(UNIX)\n  target_link_libraries({} PUBLIC m)\nendif()\n",
-                     TANGC_VERSION, input.stem, name, name, sources, name, flags, name);
+                     TANGC_VERSION, print::comment_text(input.stem), name, name, sources, name,
+                     flags, name);
 }
 
 std::string sizes_of(const graph::Graph& variant, const graph::Graph& general) {
@@ -197,6 +234,7 @@ void compile_file(Session& session) {
   auto input = read_input(path, session.common, session.sources, session.sink, session.stages);
   if (!input) return;
   if (!read_options_of(*input, *options, session.sources, session.sink)) return;
+  if (!check_names(*input, *options, files, session.sink)) return;
   std::vector<FileText> texts;
   if (!options->dependencies.only) {
     auto graphs = variant_graphs(input->written, options->cases, session.sink);

@@ -3,6 +3,8 @@
 #include "interpret/files.h"
 #include "interpret/random.h"
 #include <charconv>
+#include <map>
+#include <set>
 
 namespace tang::driver {
 
@@ -53,6 +55,10 @@ public:
     std::string name = text.substr(0, at), file = text.substr(at + 1);
     auto id = input_named(graph_, name);
     if (!id) return report_unknown_input(graph_, name, sink_);
+    if (!given_.insert(*id).second) {
+      sink_.report(Kind::command_line, {}, "`--input` gives `{}` twice", graph_[*id].name);
+      return;
+    }
     if (file.ends_with(".safetensors")) {
       if (interpret::Safetensors* container = open(file))
         read_one(*container, *id, name, file, out);
@@ -94,6 +100,7 @@ private:
 
   const graph::Graph& graph_;
   Sink& sink_;
+  std::set<TensorId> given_; ///< by name
   std::map<std::string, interpret::Safetensors> containers_;
 };
 

@@ -13,12 +13,19 @@ namespace tang::driver {
 
 namespace {
 
+/// What a program, a response file or a schedule may take; a device may never end.
+constexpr size_t most_bytes = size_t{64} << 20;
+
 /// Reads to the end. False (errno is set) on failure.
 bool read_all(int fd, std::string& text) {
   char buffer[1 << 16];
   while (true) {
     ssize_t n = ::read(fd, buffer, sizeof buffer);
     if (n == 0) return true;
+    if (n > 0 && text.size() + static_cast<size_t>(n) > most_bytes) {
+      errno = EFBIG;
+      return false;
+    }
     if (n > 0)
       text.append(buffer, static_cast<size_t>(n));
     else if (errno != EINTR)

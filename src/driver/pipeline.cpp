@@ -317,7 +317,9 @@ print::PrintOptions print_options(const Input& input, const CompileOptions& opti
   out.options = fmt::format("{}", fmt::join(options.canonical, " "));
   out.input_name = input.name;
   out.input_sha256 = input.sha256;
-  out.prefix = options.prefix.empty() ? input.graph.name : options.prefix;
+  out.prefix = !options.prefix.empty()     ? options.prefix
+               : !input.graph.name.empty() ? input.graph.name
+                                           : input.stem;
   out.stem = input.stem;
   out.extension = target.extension;
   out.checks = options.checks;

@@ -116,11 +116,16 @@ public:
       body += open_field(fields_[i], i);
     }
     body += call();
+    body += "  if (!wrong) {\n";
     for (size_t i = 0; i < fields_.size(); ++i)
       if (fields_[i].wanted) body += check_field(fields_[i], i);
+    body += "  }\n";
     std::string sizes = sizes_text();
     if (!sizes.empty())
       body += fmt::format("  if (wrong) printf(\"with {}\\n\");\n", print::string_text(sizes));
+    for (size_t i = 0; i < fields_.size(); ++i)
+      body += fmt::format("  tg_test_free(buffer_{});\n", i);
+    body += "  tg_test_free(workspace);\n";
     return fmt::format("{}\nstatic int {}(int tells) {{\n  (void)tells;\n{}  return wrong;\n}}\n",
                        tables, function(), body);
   }
@@ -136,6 +141,10 @@ private:
   std::string given(size_t i) const { return fmt::format("given_{}_{}", number_, i); }
   std::string wanted(size_t i) const { return fmt::format("wanted_{}_{}", number_, i); }
 
+  /// Where the elements of a strided output lie.
+  std::string places(size_t i) const { return fmt::format("places_{}_{}", number_, i); }
+  bool is_strided(const Field& field) const { return !graph_[field.wanted].strides.empty(); }
+
   std::string data_of(const Field& field, size_t i) {
     std::string text;
     if (field.given) {
@@ -145,6 +154,11 @@ private:
                     [&](int64_t n) { return fmt::format("{}", bytes[static_cast<size_t>(n)]); });
     }
     if (!field.wanted) return text;
+    if (is_strided(field)) {
+      std::vector<int64_t> offsets = element_offsets(graph_, field.wanted, vectors_.dims);
+      text += table("int64_t", places(i), static_cast<int64_t>(offsets.size()),
+                    [&](int64_t n) { return integer_text(offsets[static_cast<size_t>(n)]); });
+    }
     const Array& array = vectors_.outputs[field.output];
     if (array.scalar == graph::Scalar::real)
       return text + table("double", wanted(i), array.size(), [&](int64_t n) {
@@ -170,8 +184,8 @@ private:
   }
 
   std::string call() {
-    helpers_.insert({"tg_test_open", "tg_test_finish", "tg_test_alloc"});
-    std::string prefix = print::symbol_part(options_.prefix);
+    helpers_.insert({"tg_test_open", "tg_test_finish", "tg_test_alloc", "tg_test_free"});
+    std::string prefix = print::symbol_prefix(options_.prefix);
     std::string symbol = prefix + "_" + print::symbol_part(result_.target->name);
     std::string dims, arguments;
     for (int64_t value : vectors_.dims) dims += (dims.empty() ? "" : ", ") + integer_text(value);
@@ -183,11 +197,9 @@ private:
            fmt::format("  const size_t bytes = {0}_workspace_bytes(&dims);\n"
                        "  void *workspace = tg_test_alloc(bytes);\n"
                        "  const tg_status status = {0}_run(&args, &dims, workspace, bytes, NULL);\n"
-                       "  if (status != TG_OK) {{\n"
-                       "    printf(\"the launcher returned: %s\\n\", tg_status_string(status));\n"
-                       "    return 1;\n  }}\n"
-                       "  if (!tg_test_finish()) return 1;\n"
-                       "  int wrong = 0;\n",
+                       "  if (status != TG_OK) printf(\"the launcher returned: %s\\n\", "
+                       "tg_status_string(status));\n"
+                       "  int wrong = status != TG_OK || !tg_test_finish();\n",
                        symbol);
   }
 
@@ -197,15 +209,15 @@ private:
     bool real = array.scalar == graph::Scalar::real;
     std::string reader = fmt::format("tg_test_{}", graph::info(tensor.type).name);
     std::string check = real ? "tg_test_reals" : "tg_test_integers";
-    helpers_.insert({"tg_test_download", reader, check});
+    helpers_.insert({"tg_test_download", "tg_test_drop", reader, check});
     std::string name = print::string_text(tensor.name);
-    std::string text = fmt::format("  const unsigned char *got_{0} = (const unsigned char "
+    std::string text = fmt::format("    const unsigned char *got_{0} = (const unsigned char "
                                    "*)tg_test_download(buffer_{0}, {1});\n",
                                    i, bytes_of(field));
-    return text +
-           fmt::format("  wrong += {}(\"{}\", {}, got_{}, {}, {}{});\n", check, name, reader, i,
-                       wanted(i), array.size(),
-                       real ? fmt::format(", {}, tells", vectors_.tolerances[field.output]) : "");
+    text += fmt::format("    wrong += {}(\"{}\", {}, got_{}, {}, {}, {}{});\n", check, name, reader,
+                        i, is_strided(field) ? places(i) : "NULL", wanted(i), array.size(),
+                        real ? fmt::format(", {}, tells", vectors_.tolerances[field.output]) : "");
+    return text + fmt::format("    tg_test_drop(got_{});\n", i);
   }
 
   const TargetResult& result_;
@@ -227,7 +239,9 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
   auto shape_of = [&](TensorId id) -> std::optional<std::vector<int64_t>> {
     auto shape = interpret::shape_of(graph, id, vectors.dims);
     auto count = shape ? interpret::element_count(*shape) : std::nullopt;
-    if (count && *count <= most_elements && (total += *count) <= most_elements) return shape;
+    auto stored = count ? storage_elements(graph, id, vectors.dims) : std::nullopt;
+    int64_t most = stored ? std::max(*count, *stored) : most_elements + 1;
+    if (most <= most_elements && (total += most) <= most_elements) return shape;
     sink.report(Kind::array_too_large, graph[id].span,
                 "`{}` is too large for a test program, which holds {} elements in all",
                 graph[id].name, most_elements);
@@ -242,6 +256,7 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
     if (!shape) return std::nullopt;
     inputs[id] =
         interpret::random_array(interpret::tensor_at(graph, id, vectors.dims), *shape, seed, i);
+    share_values(graph, id, vectors.dims, inputs[id]);
     vectors.inputs.push_back(inputs[id]);
   }
   // Generated code keeps intermediates as `store` and `accumulate` lines say; no target of this
@@ -283,7 +298,7 @@ std::string test_program_text(const Input& input, const TargetResult& result,
                                                 result.target->name)) +
          fmt::format("#include \"{}.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include "
                      "<stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
-                     print::string_text(input.stem)) +
+                     input.stem) +
          print::prelude(files, helpers, "static") + "\n" + functions +
          "int main(int argc, char **argv) {\n  (void)argc;\n  (void)argv;\n  if (!tg_test_open()) "
          "{\n"

@@ -1,6 +1,7 @@
 // Sizes at which generated code is tried: small, and such that the launcher takes the variant
 // meant.
 #include "base/checked.h"
+#include "driver/storage.h"
 #include "driver/test_program.h"
 #include "graph/dims.h"
 #include <algorithm>
@@ -60,18 +61,20 @@ std::optional<std::vector<int64_t>> sizes_for_variant(std::span<const graph::Gra
   size_t rank = variants[number].dims.size();
   std::vector<std::vector<int64_t>> choices;
   for (size_t d = 0; d < rank; ++d) choices.push_back(candidates(variants, number, d));
+  std::optional<std::vector<int64_t>> crowded;
   std::vector<size_t> at(rank, 0);
   for (size_t tried = 0; tried < most_combinations; ++tried) {
     std::vector<int64_t> values;
     for (size_t d = 0; d < rank; ++d) values.push_back(choices[d][at[d]]);
     bool taken = std::any_of(variants.begin(), variants.begin() + static_cast<ptrdiff_t>(number),
                              [&](const graph::Graph& earlier) { return holds(earlier, values); });
-    if (!taken) return values;
+    if (!taken && outputs_have_room(variants[number], values)) return values;
+    if (!taken && !crowded) crowded = values;
     size_t d = 0;
     while (d < rank && ++at[d] == choices[d].size()) at[d++] = 0;
     if (d == rank) break;
   }
-  return std::nullopt;
+  return crowded; // which the launcher refuses
 }
 
 } // namespace tang::driver

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,22 @@ bool can_run(std::string_view name) {
   return false;
 }
 
+/// The signal that wants to end the process while a temporary folder lives; 0 for none.
+volatile std::sig_atomic_t ending = 0;
+
+extern "C" void on_end(int signal) {
+  ending = signal;
+}
+
+/// Whether there is something to read, which a signal may keep from coming.
+bool wait_for_output(int fd) {
+  constexpr int milliseconds = 100;
+  pollfd wanted{fd, POLLIN, 0};
+  while (ending == 0)
+    if (::poll(&wanted, 1, milliseconds) > 0) return true;
+  return false;
+}
+
 [[noreturn]] void become(const std::vector<std::string>& words, const std::string& folder,
                          int out) {
   std::vector<char*> arguments;
@@ -50,6 +67,7 @@ bool can_run(std::string_view name) {
   ::dup2(out, STDOUT_FILENO);
   ::dup2(out, STDERR_FILENO);
   ::signal(SIGPIPE, SIG_DFL);
+  ::setpgid(0, 0); // so that what a compiler starts is stopped with it
   if (::chdir(folder.c_str()) == 0) ::execvp(arguments[0], arguments.data());
   ::_exit(127);
 }
@@ -58,13 +76,14 @@ bool can_run(std::string_view name) {
 
 Finished run_program(const std::vector<std::string>& words, const std::string& folder) {
   Finished result;
+  if (ending != 0) return result;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return result;
   pid_t child = ::fork();
   if (child == 0) become(words, folder, ends[1]);
   ::close(ends[1]);
   char buffer[4096];
-  while (child > 0) {
+  while (child > 0 && wait_for_output(ends[0])) {
     ssize_t n = ::read(ends[0], buffer, sizeof buffer);
     if (n > 0)
       result.output.append(buffer, static_cast<size_t>(n));
@@ -72,8 +91,12 @@ Finished run_program(const std::vector<std::string>& words, const std::string& f
       break;
   }
   ::close(ends[0]);
+  if (child > 0 && ending != 0) ::kill(-child, SIGKILL), ::kill(child, SIGKILL);
   int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child) return result;
+  pid_t ended = -1;
+  while (child > 0 && (ended = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+  }
+  if (ended != child) return result;
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
@@ -106,6 +129,13 @@ std::vector<std::string> build_command(const targets::Target& target, const std:
 }
 
 TemporaryFolder::TemporaryFolder() {
+  struct sigaction action {};
+  action.sa_handler = on_end;
+  for (size_t i = 0; i < std::size(signals); ++i) {
+    ::sigaction(signals[i], nullptr, &before_[i]);
+    // What is ignored stays so: nohup.
+    if (before_[i].sa_handler != SIG_IGN) ::sigaction(signals[i], &action, nullptr);
+  }
   const char* base = std::getenv("TMPDIR");
   std::string pattern = fmt::format("{}/tangc-XXXXXX", base && *base ? base : "/tmp");
   if (::mkdtemp(pattern.data())) path_ = pattern;
@@ -114,6 +144,8 @@ TemporaryFolder::TemporaryFolder() {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  for (size_t i = 0; i < std::size(signals); ++i) ::sigaction(signals[i], &before_[i], nullptr);
+  if (ending != 0) ::raise(ending);
 }
 
 } // namespace tang::driver

@@ -1,6 +1,8 @@
 #pragma once
 // Programs of this machine: compilers of generated code, and what they print.
 #include "targets/target.h"
+#include <csignal>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,9 @@ std::vector<std::string> build_command(const targets::Target& target, const std:
                                        const std::vector<std::string>& sources,
                                        const std::string& program, std::string& missing);
 
-/// A folder of this process alone, removed with everything in it.
+/// A folder of this process alone, removed with everything in it: also where SIGINT, SIGTERM or
+/// SIGHUP ends the process while it lives. Programs that run are stopped then, no other starts, and
+/// the signal does its work when the folder is gone. One at a time.
 class TemporaryFolder {
 public:
   TemporaryFolder();
@@ -31,7 +35,9 @@ public:
   const std::string& path() const { return path_; }
 
 private:
+  static constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
   std::string path_;
+  struct sigaction before_[std::size(signals)] = {};
 };
 
 } // namespace tang::driver

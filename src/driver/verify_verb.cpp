@@ -23,6 +23,9 @@ Outcome build_and_run(Session& session, const Input& input, const TargetResult& 
                       const CompileOptions& options, const TestVectors& vectors, bool tells,
                       std::string& text) {
   TemporaryFolder folder;
+  Input named = input; // what a file is called here is of no matter, and any name may be given
+  if (named.graph.name.empty()) named.graph.name = input.stem;
+  named.stem = "kernels";
   std::string source = "kernels" + result.target->extension,
               test = "test" + result.target->extension;
   auto in_folder = [&](const std::string& name) { return folder.path() + "/" + name; };
@@ -31,8 +34,8 @@ Outcome build_and_run(Session& session, const Input& input, const TargetResult& 
     return Outcome::stopped;
   }
   if (!write_files({{in_folder(source), result.source.text},
-                    {in_folder(input.stem + ".h"), header_text(input, options, {&result, 1})},
-                    {in_folder(test), test_program_text(input, result, options, {&vectors, 1})}},
+                    {in_folder(named.stem + ".h"), header_text(named, options, {&result, 1})},
+                    {in_folder(test), test_program_text(named, result, options, {&vectors, 1})}},
                    false, session.sink))
     return Outcome::stopped;
   std::string missing;

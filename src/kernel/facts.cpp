@@ -144,6 +144,47 @@ Equations equations_of(const ValueStore& host, ValueId condition) {
   return found;
 }
 
+/// The values that a variable may take: modulus*u + rest for any integer u.
+struct Residues {
+  int64_t modulus = 1, rest = 0;
+
+  /// Keeps those for which factor*value + offset is a multiple of c. False where that is too much
+  /// to say, or there are none: then nothing runs.
+  bool keep(int64_t factor, int64_t offset, int64_t c) {
+    constexpr int64_t most = 4096;
+    auto a = checked_mul(factor, modulus), product = checked_mul(factor, rest);
+    auto b = product ? checked_add(*product, offset) : std::nullopt;
+    if (!a || !b || c < 1 || c > most) return false;
+    for (int64_t u = 0; u < c; ++u) {
+      if (floormod(floormod(*a, c) * u + floormod(*b, c), c) != 0) continue;
+      auto wider = checked_mul(modulus, c / std::gcd(*a, c));
+      auto first = checked_mul(modulus, u);
+      first = first ? checked_add(*first, rest) : std::nullopt;
+      if (!wider || !first) return false;
+      modulus = *wider, rest = *first;
+      return true;
+    }
+    return false;
+  }
+};
+
+/// factor*N + offset for a variable N.
+struct Line {
+  VarId var;
+  int64_t factor, offset;
+};
+std::optional<Line> line_of(const ValueStore& store, const graph::Polynomial& form) {
+  std::optional<Line> line;
+  for (const auto& [monomial, coefficient] : form.terms()) {
+    if (monomial.empty()) continue;
+    if (monomial.size() != 1 || line) return std::nullopt;
+    const Value& v = store[value_of(monomial[0])];
+    if (v.form != Form::variable) return std::nullopt;
+    line = Line{VarId(v.ref), coefficient, form.constant_term()};
+  }
+  return line;
+}
+
 /// A variable that a sum holds once, as +N or -N.
 struct Alone {
   ExprId atom;
@@ -197,27 +238,36 @@ Facts::Facts(const Kernel& kernel, const ValueStore& host, const Variant& varian
     }
     host_vars[alone->var] = alone->sign > 0 ? solved : exprs().unary(Op::neg, solved);
   };
-  auto multiple_of = [&](IntRange range, int64_t c) {
-    if (range.lo != unbounded_below) range.lo = ceildiv(range.lo, c);
-    if (range.hi != unbounded_above) range.hi = floordiv(range.hi, c);
-    return exprs().binary(Op::mul, exprs().integer(c), unknown(Type::i64, range));
+  auto one_of = [&](IntRange range, Residues r) {
+    if (range.lo != unbounded_below) range.lo = ceildiv(range.lo - r.rest, r.modulus);
+    if (range.hi != unbounded_above) range.hi = floordiv(range.hi - r.rest, r.modulus);
+    return exprs().binary(
+        Op::add, exprs().integer(r.rest),
+        exprs().binary(Op::mul, exprs().integer(r.modulus), unknown(Type::i64, range)));
   };
   Equations equations = equations_of(host, variant.condition);
   for (const auto& [value, constant] : equations.constants)
     solve(value, [&, c = constant] { return exprs().integer(c); });
-  // Declared steps and dims that are multiples first, sums then know them.
-  for (uint32_t id = 0; id < host.vars().size(); ++id) {
-    const Var& var = host.vars()[id];
-    int64_t multiple = var.step;
-    for (const auto& [value, c] : equations.multiples)
-      if (host[value].form == Form::variable && host[value].ref == id)
-        multiple = checked_mul(multiple / std::gcd(multiple, c), c).value_or(multiple);
-    if (multiple > 1 && !host_vars.contains(VarId(id)))
-      host_vars[VarId(id)] = multiple_of(
-          {var.lo.value_or(unbounded_below), var.hi.value_or(unbounded_above)}, multiple);
+  // Declared steps, and what is said of a single dim; sums of dims then know them.
+  std::vector<Residues> residues;
+  for (const Var& var : host.vars()) residues.push_back({std::max<int64_t>(var.step, 1), 0});
+  std::vector<std::pair<ValueId, int64_t>> sums;
+  for (const auto& [value, multiple] : equations.multiples) {
+    auto form = linear_form(host, value);
+    auto line = form ? line_of(host, *form) : std::nullopt;
+    if (line)
+      residues[line->var.value].keep(line->factor, line->offset, multiple);
+    else
+      sums.emplace_back(value, multiple);
   }
-  for (const auto& [value, multiple] : equations.multiples)
-    solve(value, [&, v = value, c = multiple] { return multiple_of(host.range(v), c); });
+  for (uint32_t id = 0; id < residues.size(); ++id) {
+    const Var& var = host.vars()[id];
+    if (residues[id].modulus > 1 && !host_vars.contains(VarId(id)))
+      host_vars[VarId(id)] = one_of(
+          {var.lo.value_or(unbounded_below), var.hi.value_or(unbounded_above)}, residues[id]);
+  }
+  for (const auto& [value, multiple] : sums)
+    solve(value, [&, v = value, c = multiple] { return one_of(host.range(v), {c, 0}); });
   for (const Loop* loop : loops) {
     steps_.push_back(digit(host_term(loop->extent), host[loop->var].name));
     host_vars[loop->var] = steps_.back().index;

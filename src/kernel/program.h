@@ -38,6 +38,13 @@ struct Promise {
   bool sorted = false;
 };
 
+/// An argument that is written in strides that may leave its elements too little room at some
+/// sizes: then two would share an address.
+struct Room {
+  BufferId buffer;
+  std::vector<ValueId> shape, strides; ///< host values, elements; at least one mode
+};
+
 struct Binding {
   BufferId buffer;
   ValueId offset; ///< host value, elements: constant leading places of `repeat` live here
@@ -84,6 +91,7 @@ struct Program {
   std::vector<Buffer> buffers;
   std::vector<BufferId> arguments; ///< inputs and params as declared, then outputs as declared
   std::vector<Promise> promises;
+  std::vector<Room> rooms; ///< what the launcher sees to
   std::vector<Slot> slots;
   std::vector<Step> steps;
   int64_t max_blocks = 0; ///< the launcher refuses a grid with more; 0 = no limit

@@ -26,6 +26,10 @@ public:
       arguments += (arguments.empty() ? "" : ", ") + buffer_name(id);
     out_.line("arguments ({})", arguments);
     for (const Promise& promise : program_.promises) this->promise(promise);
+    for (const Room& room : program_.rooms) {
+      std::string shape = list(room.shape), strides = list(room.strides);
+      out_.line("room {} ({}):({})", buffer_name(room.buffer), shape, strides);
+    }
     if (program_.max_blocks) out_.line("max_blocks {}", program_.max_blocks);
     steps(program_.steps);
     out_.dedent();

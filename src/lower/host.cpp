@@ -1,6 +1,7 @@
 #include "lower/host.h"
 #include "base/check.h"
 #include "graph/interval.h"
+#include "graph/strides.h"
 
 namespace tang::lower {
 
@@ -117,6 +118,20 @@ std::optional<kernel::Promise> Host::promise(const graph::Tensor& tensor, kernel
   }
   if (out.shape.empty()) out.shape = out.strides = {v.integer(1, Type::i64)};
   return out;
+}
+
+std::optional<kernel::Room> Host::room(const graph::Tensor& tensor, kernel::BufferId buffer) {
+  if (tensor.strides.empty() || tensor.shape.empty()) return std::nullopt;
+  kernel::Room room{buffer, {}, {}};
+  std::vector<int64_t> largest, strides;
+  for (size_t i = 0; i < tensor.shape.size(); ++i) {
+    room.shape.push_back(term(tensor.shape[i])), room.strides.push_back(term(tensor.strides[i]));
+    largest.push_back(values().range(room.shape[i]).hi);
+    if (auto stride = values().as_integer(room.strides[i])) strides.push_back(*stride);
+  }
+  // What is enough for more elements is enough for fewer.
+  bool known = strides.size() == tensor.shape.size() && graph::has_room(largest, strides);
+  return known ? std::nullopt : std::optional(std::move(room));
 }
 
 ValueId Host::offset(const TensorSource& source) {

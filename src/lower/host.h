@@ -19,6 +19,8 @@ public:
   VarId declare_step(graph::TensorId step, const std::string& name);
   /// Elements in memory: the product of the extents, or 1 + the largest offset when strided.
   ValueId elements(const graph::Tensor& tensor);
+  /// What to check of an output in strides; empty where they leave room at all sizes.
+  std::optional<kernel::Room> room(const graph::Tensor& tensor, kernel::BufferId buffer);
   /// What the declaration of an input promises about its data; empty for nothing.
   std::optional<kernel::Promise> promise(const graph::Tensor& tensor, kernel::BufferId buffer);
   /// Elements in front of a parameter's part of its tensor.

@@ -32,6 +32,7 @@ public:
       BufferId b = buffer(id);
       program_.buffers[b.value].written = true;
       if (!graph_[id].over) program_.arguments.push_back(b);
+      if (auto room = host_.room(graph_[id], b)) program_.rooms.push_back(std::move(*room));
     }
     count_readers(graph_.nodes);
     program_.steps = steps(plan.steps, graph_.nodes);

@@ -1,4 +1,5 @@
 #include "parse/parser_state.h"
+#include <limits>
 
 namespace tang::parse {
 
@@ -81,6 +82,12 @@ ExprId Parser::unary() {
   Nesting nesting(*this, prefix_level_);
   if (!nesting) return {};
   advance();
+  // The least integer: its magnitude alone does not fit.
+  if (at(TokenKind::integer) && text_of_token(current()) == "9223372036854775808") {
+    advance();
+    return make(begin,
+                Integer{std::numeric_limits<int64_t>::min(), std::string("-9223372036854775808")});
+  }
   ExprId operand = unary();
   return make(begin, Unary{UnaryOp::negate, operand});
 }

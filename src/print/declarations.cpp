@@ -162,7 +162,7 @@ std::string declarations(const kernel::Program& program, const graph::Graph& gra
 
 std::string print_header(const kernel::Program& program, const graph::Graph& graph,
                          std::span<const std::string> targets, const PrintOptions& options) {
-  std::string prefix = identifier(options.prefix);
+  std::string prefix = symbol_prefix(options.prefix);
   TextWriter out;
   out.line("#ifndef TG_{}_H", prefix);
   out.line("#define TG_{}_H", prefix);

@@ -55,7 +55,7 @@ private:
   std::string operand(const Ref& ref, const atomics::Operand& operand);
   void print(const Spec&);
   void move_elements(const Copy& copy, const Ref& memory, const Ref& registers, bool load);
-  bool refuse_packed(const Tensor& tensor);
+  bool refuse_packed(TensorId id);
   void store_now(const Store&);
   bool accumulate(const Store&);
   Piece load_piece(const Ref& ref, Type type);
@@ -350,12 +350,16 @@ bool Printer::accumulate(const Store& store) {
 }
 
 /// Reports a store to half a byte where threads run side by side.
-bool Printer::refuse_packed(const Tensor& tensor) {
+bool Printer::refuse_packed(TensorId id) {
+  const Tensor& tensor = kernel_[id];
   if (!graph::is_packed(tensor.type) || dialect_.packed_stores) return false;
+  auto at = std::find(kernel_.params.begin(), kernel_.params.end(), id) - kernel_.params.begin();
+  auto number = static_cast<size_t>(at);
+  Span place = number < task_.places.size() ? task_.places[number] : Span();
   sink_
-      .report(Kind::packed_store, {}, "two threads may write one byte of `{}`, which is {}",
+      .report(Kind::packed_store, place, "two threads may write one byte of `{}`, which is {}",
               tensor.name, graph::info(tensor.type).name)
-      .help("schedule an even `vector`, or store it as `i8`");
+      .help(fmt::format("store it as `{}`", graph::is_signed(tensor.type) ? "i8" : "u8"));
   failed_ = true;
   return true;
 }
@@ -370,7 +374,7 @@ void Printer::store_now(const Store& store) {
     out_.line("{} = {};", register_text(store.dst.tensor, offset), value.text);
     return;
   }
-  if (refuse_packed(tensor)) return;
+  if (refuse_packed(store.dst.tensor)) return;
   Piece value = values_.storable(store.value, tensor.type);
   out_.line("{};", values_.move(dialect_.storages[tensor.type].store.text(),
                                 tensor_names_[store.dst.tensor.value], offset, value));
@@ -402,7 +406,7 @@ void Printer::move_elements(const Copy& copy, const Ref& memory, const Ref& regi
   const Tensor& inner = kernel_[registers.tensor];
   const Storage& storage = dialect_.storages[outer.type];
   int bits = graph::info(outer.type).bits;
-  if (!load && copy.width % 2 != 0 && refuse_packed(outer)) return;
+  if (!load && copy.width % 2 != 0 && refuse_packed(memory.tensor)) return;
   auto text = [&](const Ref& ref) {
     return ref.coordinates.empty() ? std::string("0") : values_.text(ref.coordinates[0], additive);
   };

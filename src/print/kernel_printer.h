@@ -12,6 +12,7 @@ struct KernelTask {
   std::string symbol;
   std::vector<bool> aliased; ///< per parameter: another parameter may reach the same bytes
   bool fast_math = false;
+  std::vector<Span> places; ///< per parameter: where its tensor is declared; may be empty
 };
 
 /// What printed kernels call: blocks of the prelude, and instructions by symbol with their

@@ -60,6 +60,8 @@ private:
   std::string assemble(const std::string& head, Function& f, const std::string& body);
   void check_overflow(Function& f, size_t mark, const char* failure);
   void check_arguments(Function& f);
+  std::string list(Function& f, const std::vector<ValueId>& values);
+  void check_rooms(Function& f);
   void check_data(Function& f);
   void steps(Function& f, const std::vector<Step>& steps);
   void dispatch(Function& f, const Dispatch& dispatch);
@@ -111,6 +113,10 @@ void Launcher::compute_sizes() {
   if (checks_ != Checks::none) {
     roots_ = argument_bytes_;
     roots_.push_back(workspace_bytes_);
+    for (const Room& room : program_.rooms) {
+      roots_.insert(roots_.end(), room.shape.begin(), room.shape.end());
+      roots_.insert(roots_.end(), room.strides.begin(), room.strides.end());
+    }
   }
   if (checks_ != Checks::full) return;
   for (const Promise& promise : program_.promises) {
@@ -244,18 +250,33 @@ void Launcher::check_arguments(Function& f) {
   f.out.raw("}");
 }
 
+std::string Launcher::list(Function& f, const std::vector<ValueId>& values) {
+  std::vector<std::string> texts;
+  for (ValueId id : values) texts.push_back(f.values.text(id));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Elements of outputs that share addresses.
+void Launcher::check_rooms(Function& f) {
+  for (const Room& room : program_.rooms) {
+    size_t mark = f.out.text().size();
+    std::string shape = list(f, room.shape), strides = list(f, room.strides);
+    f.out.raw("{");
+    f.out.line("  const int64_t shape[] = {{{}}}, strides[] = {{{}}};", shape, strides);
+    check_overflow(f, mark, "TG_E_DIM");
+    helpers_.insert("tg_host_has_room");
+    f.out.line("  if (!tg_host_has_room({}, shape, strides)) return TG_E_DIM;", room.shape.size());
+    f.out.raw("}");
+  }
+}
+
 /// The promises of callers, kept or not.
 void Launcher::check_data(Function& f) {
   for (const Promise& promise : program_.promises) {
     const Buffer& buffer = program_.buffers[promise.buffer.value];
     size_t mark = f.out.text().size();
-    auto list = [&](const std::vector<ValueId>& values) {
-      std::vector<std::string> texts;
-      for (ValueId id : values) texts.push_back(f.values.text(id));
-      return fmt::format("{}", fmt::join(texts, ", "));
-    };
-    std::string shape = list(promise.shape), strides = list(promise.strides);
-    std::string ends = list({promise.lo, promise.hi});
+    std::string shape = list(f, promise.shape), strides = list(f, promise.strides);
+    std::string ends = list(f, {promise.lo, promise.hi});
     f.out.raw("{");
     f.out.line("  const int64_t shape[] = {{{}}}, strides[] = {{{}}}, ends[] = {{{}}};", shape,
                strides, ends);
@@ -292,7 +313,7 @@ std::string Launcher::run_function() {
     if (!null.empty()) f.out.line("if ({}) return TG_E_NULL;", null);
   }
   read_dims(f, check, "TG_E_DIM");
-  if (check) check_arguments(f);
+  if (check) check_arguments(f), check_rooms(f);
   if (checks_ == Checks::full) check_data(f);
   steps(f, program_.steps);
   f.out.raw("return TG_OK;");

@@ -30,6 +30,14 @@ std::string identifier(std::string_view text) {
   return out;
 }
 
+std::string symbol_prefix(std::string_view name) {
+  if (name.empty()) return "graph";
+  std::string out = identifier(name);
+  if (is_digit(name[0])) out = "graph" + out; // with the `_` that `identifier` put in front
+  if (belongs_to_implementation(out) || out == "_") out = "graph_" + out;
+  return out;
+}
+
 NameScope::NameScope(std::span<const WordList> reserved)
     : reserved_(reserved.begin(), reserved.end()) {}
 

@@ -48,6 +48,10 @@ private:
 /// digit.
 std::string identifier(std::string_view text);
 
+/// What the external symbols of generated code start with, as an identifier that C leaves to
+/// programs: of `1a`, `graph_1a`; of nothing, `graph`. Of a result, the same again.
+std::string symbol_prefix(std::string_view name);
+
 /// Text of the input as part of a one-line comment: no line ends, no backslash, nothing that opens
 /// or closes a comment, no trigraph, ASCII only.
 std::string comment_text(std::string_view text);

@@ -80,8 +80,8 @@ public:
   SourcePrinter(std::span<const Part> parts, const Dialect& dialect, const PrintOptions& options,
                 Sink& sink)
       : parts_(parts), dialect_(dialect), options_(options), sink_(sink),
-        prefix_(identifier(options.prefix)), symbol_(prefix_ + "_" + symbol_part(options.target)),
-        names_(dialect.reserved) {}
+        prefix_(symbol_prefix(options.prefix)),
+        symbol_(prefix_ + "_" + symbol_part(options.target)), names_(dialect.reserved) {}
 
   std::optional<SourceText> run() {
     std::vector<LauncherTask> launchers;
@@ -172,7 +172,8 @@ private:
         symbols.push_back(names_.add(symbol_ + "_" + kernel.name));
         continue;
       }
-      KernelTask task{&kernel, "", uses[i].aliased, options_.fast_math};
+      KernelTask task{&kernel, "", uses[i].aliased, options_.fast_math, {}};
+      task.places = places_of(part, i);
       // Inside one program equal kernels are one already.
       auto [at, fresh] = printed_kernels_.try_emplace(
           parts_.size() == 1 ? fmt::format("{}", i) : text_without_names(task));
@@ -183,6 +184,19 @@ private:
       symbols.push_back(at->second);
     }
     return symbols;
+  }
+
+  /// Where the tensors of a kernel's first launch are declared.
+  static std::vector<Span> places_of(const Part& part, size_t kernel) {
+    std::vector<Span> places;
+    for_each_variant(part.program->steps, [&](const Variant& variant) {
+      if (variant.kernel.value != kernel || !places.empty()) return;
+      for (const Binding& binding : variant.bindings) {
+        graph::TensorId tensor = part.program->buffers[binding.buffer.value].tensor;
+        places.push_back(tensor ? (*part.graph)[tensor].span : Span());
+      }
+    });
+    return places;
   }
 
   /// Equal for kernels that print the same statements.

@@ -75,7 +75,6 @@ private:
   }
 
   bool divides(ExprId extent, int width) const {
-    if (known_divisor(graph_, extent) % width == 0) return true;
     return std::any_of(variant_.when.begin(), variant_.when.end(), [&](const Fact& fact) {
       return fact.kind == Fact::Kind::divisible && fact.extent == extent && fact.value % width == 0;
     });
@@ -90,8 +89,12 @@ private:
   Fault neighbours(ExprId extent) const {
     if (!is_power_of_two(f_.vector) || f_.vector > most_neighbours)
       return fmt::format("`vector` is 1, 2, 4 or 8, not {}", f_.vector);
-    if (divides(extent, f_.vector)) return {};
+    if (known_divisor(graph_, extent) % f_.vector == 0) return {};
     std::string text = graph::to_text(graph_, extent);
+    if (!has_solvable_multiples(graph_, extent))
+      return fmt::format("vectors of {0} need a multiple of {0}, which no one dim of `{1}` decides",
+                         f_.vector, text);
+    if (divides(extent, f_.vector)) return {};
     return fmt::format("vectors of {} need `({}) % {} == 0` in `when`", f_.vector, text, f_.vector);
   }
 

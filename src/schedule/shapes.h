@@ -19,6 +19,10 @@ std::optional<RowGroup> row_group(const graph::Graph& graph, const std::vector<g
 /// A number that divides every value of an integer term: from its coefficients and the dims' steps.
 int64_t known_divisor(const graph::Graph& graph, graph::ExprId term);
 
+/// Whether a kernel can use that an integer term is a multiple of a number: one dim says so, alone
+/// in a*N + b, or as +N or -N beside others. Of N*M or min(N, M) no dim does.
+bool has_solvable_multiples(const graph::Graph& graph, graph::ExprId term);
+
 /// Lengths of an axis that a variant is made for.
 struct Lengths {
   graph::ExprId extent;

@@ -27,6 +27,38 @@ int64_t known_divisor(const Graph& graph, ExprId term) {
   return divisor == 0 ? 0 : std::abs(divisor);
 }
 
+namespace {
+
+/// Whether a dim occurs in a term.
+bool mentions(const Graph& graph, ExprId term, ExprId dim) {
+  for (ExprId id : graph::reachable(graph.exprs, {&term, 1}))
+    if (id == dim) return true;
+  return false;
+}
+
+} // namespace
+
+bool has_solvable_multiples(const Graph& graph, ExprId term) {
+  auto p = graph::polynomial_of(graph.exprs, term);
+  if (!p) return false;
+  auto is_dim = [&](const graph::Polynomial::Monomial& m) {
+    return m.size() == 1 && graph.exprs[m[0]].op == Op::dim;
+  };
+  size_t symbolic = 0;
+  for (const auto& [monomial, coefficient] : p->terms()) symbolic += !monomial.empty();
+  for (const auto& [monomial, coefficient] : p->terms()) {
+    if (!is_dim(monomial)) continue;
+    if (symbolic == 1) return true;
+    ExprId dim = monomial[0];
+    size_t occurrences = 0;
+    for (const auto& [other, ignored] : p->terms())
+      for (ExprId atom : other) occurrences += mentions(graph, atom, dim);
+    bool one = coefficient == 1 || coefficient == -1;
+    if (one && occurrences == 1 && graph[graph::DimId(graph.exprs[dim].ref)].step == 1) return true;
+  }
+  return symbolic == 0;
+}
+
 bool add_variant(const Graph& graph, plan::KernelPlan& kernel, const plan::Fields& fields,
                  const Lengths& lengths) {
   plan::Variant variant;
@@ -34,6 +66,7 @@ bool add_variant(const Graph& graph, plan::KernelPlan& kernel, const plan::Field
   int64_t divisor = known_divisor(graph, lengths.extent);
   graph::IntRange range = graph::Prover(graph).range(lengths.extent);
   if (divisor % lengths.divisor != 0) {
+    if (!has_solvable_multiples(graph, lengths.extent)) return true;
     if (graph.exprs.as_integer(lengths.extent)) return true;
     variant.when.push_back({plan::Fact::Kind::divisible, lengths.extent, lengths.divisor});
   }

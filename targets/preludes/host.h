@@ -70,6 +70,20 @@ static inline bool tg_host_keeps(const void *data, int bits, bool is_signed, int
     if (mode < 0) return true;
   }
 }
+//// tg_host_has_room
+// Whether no two elements share an address: each stride leaves room for what the smaller ones span. All of it fits
+// into 64 bits, or an extent is 0.
+static inline bool tg_host_has_room(int rank, const int64_t *shape, const int64_t *strides) {
+  for (int i = 0; i < rank; ++i) {
+    if (shape[i] == 0) return true;
+  }
+  for (int i = 0; i < rank; ++i) {
+    int64_t span = 1;
+    for (int j = 0; j < rank; ++j) span += j != i && strides[j] <= strides[i] ? (shape[j] - 1) * strides[j] : 0;
+    if (shape[i] != 1 && strides[i] < span) return false;
+  }
+  return true;
+}
 //// tg_host_overlap
 // Whether two byte ranges share a byte.
 static inline bool tg_host_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {

@@ -18,20 +18,32 @@ static inline float tg_sign_f32(float a) { return a != a ? a : (float)((a > 0) -
 // -1, 0 or 1; NaN for NaN.
 static inline double tg_sign_f64(double a) { return a != a ? a : (double)((a > 0) - (a < 0)); }
 //// tg_floordiv_f32
-static inline float tg_floordiv_f32(float a, float b) { return b == 0 ? 0 : floorf(a / b); }
+// floor of the exact quotient, so that floordiv(a, b)*b + mod(a, b) is a; 0 for divisor 0.
+static inline float tg_floordiv_f32(float a, float b) {
+  if (b == 0) return a != a ? a : 0;
+  const float r = fmodf(a, b);
+  const float q = r == a ? 0 : rintf((a - r) / b);
+  return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;
+}
 //// tg_floordiv_f64
-static inline double tg_floordiv_f64(double a, double b) { return b == 0 ? 0 : floor(a / b); }
+// floor of the exact quotient, so that floordiv(a, b)*b + mod(a, b) is a; 0 for divisor 0.
+static inline double tg_floordiv_f64(double a, double b) {
+  if (b == 0) return a != a ? a : 0;
+  const double r = fmod(a, b);
+  const double q = r == a ? 0 : rint((a - r) / b);
+  return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;
+}
 //// tg_mod_f32
 // Takes the divisor's sign; 0 for divisor 0.
 static inline float tg_mod_f32(float a, float b) {
-  if (b == 0) return 0;
+  if (b == 0) return a != a ? a : 0;
   const float r = fmodf(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 //// tg_mod_f64
 // Takes the divisor's sign; 0 for divisor 0.
 static inline double tg_mod_f64(double a, double b) {
-  if (b == 0) return 0;
+  if (b == 0) return a != a ? a : 0;
   const double r = fmod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }

@@ -79,17 +79,17 @@ static inline int64_t tg_test_i4(const unsigned char *p, int64_t i) {
 }
 //// tg_test_reals
 // Whether the numbers agree within `tolerance` of the largest finite one; NaN and infinities must be the same.
-// With `tells` it says how near they came.
+// With `tells` it says how near they came. `places` says where each element lies, or is NULL where they lie in order.
 static inline int tg_test_reals(const char *name, double (*read)(const unsigned char *, int64_t),
-                                const unsigned char *got, const double *wanted, int64_t count, double tolerance,
-                                int tells) {
+                                const unsigned char *got, const int64_t *places, const double *wanted,
+                                int64_t count, double tolerance, int tells) {
   double scale = 0, worst = 0;
   for (int64_t i = 0; i < count; ++i)
     if (isfinite(wanted[i]) && fabs(wanted[i]) > scale) scale = fabs(wanted[i]);
   if (scale == 0) scale = 1;
   int64_t wrong = 0, first = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const double x = read(got, i), y = wanted[i];
+    const double x = read(got, places ? places[i] : i), y = wanted[i];
     const int same = isfinite(y) ? isfinite(x) && fabs(x - y) <= tolerance * scale
                                  : isnan(y) ? isnan(x) : isinf(x) && (x > 0) == (y > 0);
     if (!same && wrong++ == 0) first = i;
@@ -99,17 +99,19 @@ static inline int tg_test_reals(const char *name, double (*read)(const unsigned 
     printf("`%s`: largest error %.1e of its largest value, %.1e allowed\n", name, worst / scale, tolerance);
   if (wrong != 0)
     printf("%s: %lld of %lld elements differ, first element %lld: %.9g, expected %.9g\n", name, (long long)wrong,
-           (long long)count, (long long)first, read(got, first), wanted[first]);
+           (long long)count, (long long)first, read(got, places ? places[first] : first), wanted[first]);
   return wrong != 0;
 }
 //// tg_test_integers
 static inline int tg_test_integers(const char *name, int64_t (*read)(const unsigned char *, int64_t),
-                                   const unsigned char *got, const int64_t *wanted, int64_t count) {
+                                   const unsigned char *got, const int64_t *places, const int64_t *wanted,
+                                   int64_t count) {
   int64_t wrong = 0, first = 0;
   for (int64_t i = 0; i < count; ++i)
-    if (read(got, i) != wanted[i] && wrong++ == 0) first = i;
+    if (read(got, places ? places[i] : i) != wanted[i] && wrong++ == 0) first = i;
   if (wrong != 0)
     printf("%s: %lld of %lld elements differ, first element %lld: %lld, expected %lld\n", name, (long long)wrong,
-           (long long)count, (long long)first, (long long)read(got, first), (long long)wanted[first]);
+           (long long)count, (long long)first, (long long)read(got, places ? places[first] : first),
+           (long long)wanted[first]);
   return wrong != 0;
 }

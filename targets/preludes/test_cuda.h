@@ -33,6 +33,11 @@ static inline const void *tg_test_download(const void *from, size_t bytes) {
   tg_test_must(cudaMemcpy(p, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
   return p;
 }
+//// tg_test_drop
+// What tg_test_download gave.
+static inline void tg_test_drop(const void *p) { free((void *)p); }
+//// tg_test_free
+static inline void tg_test_free(void *p) { tg_test_must(cudaFree(p), "cudaFree"); }
 //// tg_test_finish
 static inline int tg_test_finish(void) {
   const cudaError_t error = cudaDeviceSynchronize();

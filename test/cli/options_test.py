@@ -139,6 +139,14 @@ class Words(CliTest):
         self.assertIn("cannot read `none`", self.tangc("@none", code=4).err)
         self.file("loop", "@loop")
         self.tangc("@loop", code=2)
+        (self.dir / "nul").write_bytes(b"relu.tg -t c -d o\0x")
+        self.assertIn("byte 17 of response file `nul` is NUL", self.tangc("@nul", code=2).err)
+
+    def test_files_without_end(self):
+        self.assertIn("cannot read `/dev/zero`: File too large", self.tangc("check", "/dev/zero", code=4).err)
+        self.assertIn("cannot read `/dev/zero`: File too large", self.tangc("@/dev/zero", code=4).err)
+        self.file("include.tg", 'tg 1\ninclude "/dev/zero"\n')
+        self.assertIn("include.tg:2:9: error: `/dev/zero` cannot be read", self.tangc("check", "include.tg", code=1).err)
 
     def test_double_dash(self):
         self.file("-odd.tg", (self.dir / "relu.tg").read_text())

@@ -72,6 +72,43 @@ class Names(CliTest):
         self.assertIn("my_net_c_run", (self.dir / "relu.h").read_text())
 
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_prefix_is_one_identifier(self):
+        """Of the option, the graph, or the file; everything that is written agrees on it."""
+        unnamed = RELU.replace("graph relu_rows\n", "")
+        for name, words, prefix in (("08", [], "graph_08"), ("a-b", [], "a_b"), ("_Up", [], "graph__Up"), ("int", [], "int"),
+                                    ("x", ["--prefix=1a"], "graph_1a"), ("x", ["--prefix=a.b"], "a_b"),
+                                    ("x", ["--prefix=__x"], "graph___x"), ("x", ["--prefix=é"], "graph___")):
+            self.file(f"{name}.tg", unnamed)
+            self.tangc("-t", "c", "-d", "out", "--emit=source,header,test,cmake", *words, "--", f"{name}.tg")
+            self.assertIn(f"tg_status {prefix}_c_run(", (self.dir / "out" / f"{name}.h").read_text())
+            self.assertIn(f"add_library({prefix} STATIC", (self.dir / "out" / f"{name}.cmake").read_text())
+            subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Iout", f"out/{name}.c.c", f"out/{name}.c.test.c",
+                            "-lm", "-o", "test"], cwd=self.dir, check=True)
+            subprocess.run(["./test"], cwd=self.dir, check=True)
+
+    @unittest.skipUnless(shutil.which("cmake") and shutil.which("cc"), "no cmake")
+    def test_cmake_reads_the_names(self):
+        odd = ["a b", "a@b@", 'a"b', "a#b", "a(b)", "a[[b]]", "a'b", "a%b"]
+        lines = ["cmake_minimum_required(VERSION 3.16)", "project(names C)"]
+        for number, name in enumerate(odd):
+            self.file(f"{name}.tg", RELU)
+            self.tangc(f"{name}.tg", "-t", "c", "-d", f"o{number}", f"--prefix=p{number}", "--emit=source,header,cmake")
+            shutil.move(self.dir / f"o{number}/{name}.cmake", self.dir / f"o{number}/it.cmake")
+            lines.append(f"include(${{CMAKE_CURRENT_SOURCE_DIR}}/o{number}/it.cmake)")
+        self.file("CMakeLists.txt", "\n".join(lines) + "\n")
+        done = subprocess.run(["cmake", "-S", ".", "-B", "build"], cwd=self.dir, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_names_that_files_cannot_hold(self):
+        for kind, name in (("cmake", "a;b"), ("cmake", "a\\b"), ("cmake", "a\nb"), ("cmake", "a$<1:b>"), ("cmake", "a$ENV{HOME}"), ("cmake", "a${b}"), ("test", "a\\b"),
+                           ("test", 'a"b'), ("test", "a\nb"), ("test", "a??b")):
+            self.file(f"x/{name}.tg", RELU)
+            err = self.tangc(f"x/{name}.tg", "-t", "c", "-d", "out", f"--emit=source,header,{kind}", code=2).err
+            self.assertRegex(err, "a (cmake file|line of C `#include`) cannot hold the name")
+        self.assertEqual(self.names("out"), [])
+
+
 class AllOrNothing(CliTest):
     def test_errors_leave_old_outputs(self):
         self.tangc("relu.tg", "-t", "c", "-d", "out", "-MD")

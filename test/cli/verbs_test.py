@@ -2,11 +2,15 @@
 import ast
 import json
 import os
+import pathlib
 import shutil
+import signal
 import struct
+import subprocess
+import time
 import unittest
 
-from support import RELU, CliTest, main
+from support import RELU, TANGC, CliTest, main
 
 
 def npy(path, shape, values, kind="<f4"):
@@ -92,6 +96,8 @@ class Run(CliTest):
         self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "z=x.npy", code=2)
         self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "x", code=2)
         self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--random", "-1", code=2)
+        err = self.tangc("run", "relu.tg", "-DM=2", "-DN=3", "--input", "x=x.npy", "--input", "x=x.npy", code=2).err
+        self.assertIn("`--input` gives `x` twice", err)
 
     def test_overflow(self):
         self.file("o.tg", "tg 1\ngraph o\ninput a : i64[2]\ny = sum[i] a[i]\noutput y : i64\n")
@@ -156,6 +162,35 @@ class Verify(CliTest):
         self.assertIn("/none/cc", err)
         self.tangc("verify", "relu.tg", "-t", "c", code=4, env={"PATH": "/none"})
 
+    def test_signals(self):
+        """What ends it ends what it started, and leaves nothing behind."""
+        self.file("slow", "#!/bin/sh\ntouch ../started\nsleep 60 &\necho $! > ../sleeper\nwait\n").chmod(0o755)
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            folder = self.dir / f"tmp{number}"
+            folder.mkdir()
+            process = subprocess.Popen([TANGC, "verify", "relu.tg", "-t", "c", f"--compiler={self.dir}/slow"],
+                                       cwd=self.dir, env={**os.environ, "TMPDIR": str(folder)})
+            for _ in range(600):
+                if (folder / "sleeper").exists() and (folder / "sleeper").read_text():
+                    break
+                time.sleep(0.05)
+            process.send_signal(number)
+            self.assertEqual(process.wait(timeout=20), -number)
+            self.assertEqual(list(folder.glob("tangc-*")), [])
+            status = pathlib.Path(f"/proc/{(folder / 'sleeper').read_text().strip()}/stat")
+            for _ in range(200):
+                if not status.exists() or status.read_text().split()[2] == "Z":
+                    break
+                time.sleep(0.05)
+            else:
+                self.fail("what the compiler started still runs")
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_any_file_name(self):
+        for name in "a\nb.tg", 'a"b.tg', "a\\b.tg", "08.tg", "-x.tg":
+            self.file(name, RELU.replace("graph relu_rows\n", ""))
+            self.tangc("verify", "-t", "c", "--", name)
+
     def test_that_does_not_build(self):
         self.file("badcc", "#!/bin/sh\necho broken; exit 1\n").chmod(0o755)
         self.assertIn("broken", self.tangc("verify", "relu.tg", "-t", "c", f"--compiler={self.dir}/badcc", code=3).err)
@@ -164,7 +199,6 @@ class Verify(CliTest):
 class TestPrograms(CliTest):
     @unittest.skipUnless(shutil.which("gcc"), "no gcc")
     def test_self_checking(self):
-        import subprocess
         self.tangc("relu.tg", "-t", "c", "--emit=source,header,test")
         build = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "relu.c.c", "relu.c.test.c", "-lm", "-o", "t"]
         subprocess.run(build, cwd=self.dir, check=True)

@@ -151,6 +151,32 @@ TEST_CASE("rows of any length: every access is proved", "[row]") {
     }
 }
 
+TEST_CASE("what is whole vectors though no dim of it is: every access is proved", "[row][point]") {
+  const char* dims[] = {"dim N in 0..6, M in 0..6\n", "dim N in 0..10000000, M in 1..300\n",
+                        "dim N in 0..2147483647, M in 0..2147483647\n"};
+  const char* extents[] = {"N * M", "floordiv(N + 1, 2)", "min(N, M)", "floordiv(N * M, 3) + 1",
+                           "2 * N * M"};
+  const char* bodies[] = {
+      "y[i, j] = 2 * x[i, j]\noutput y : f32[Q, Q]\n",
+      "y[i, j] = softmax[j] x[i, j]\noutput y : f32[Q, Q]\n",
+      "y[i, j] = softmax[j where j <= i] x[i, j]\noutput y : f32[Q, Q]\n",
+      "y = sum[i, j] x[i, j]\noutput y : f32\n",
+      "y[i: Q] = sum[j: Q where j < floordiv(N - i + 1, 2) and i < 2] (w[i + 2 * j] else 0)\n"
+      "output y : f32[Q]\n"};
+  for (std::string dim : dims)
+    for (std::string extent : extents)
+      for (std::string body : bodies) {
+        // 64 bits hold the elements.
+        if (dim.find("2147483647") != dim.npos && extent[0] != 'N') continue;
+        std::string text =
+            dim + "dim Q = " + extent + "\ninput x : f32[Q, Q]\ninput w : f32[Q]\n" + body;
+        INFO(text);
+        auto p = lowered(text);
+        CHECK(tang::kernel::check_ranges(p.program).unproved == std::vector<std::string>{});
+        CHECK(tang::kernel::check_coverage(p.program).unproved == std::vector<std::string>{});
+      }
+}
+
 TEST_CASE("loops that end at the least of several bounds: every access is proved", "[point]") {
   // What each bound says of the dims is needed: a place that the loop does not move.
   const char* programs[] = {
@@ -354,4 +380,21 @@ TEST_CASE("what declarations say about data is a promise of the program", "[lowe
   CHECK(promises == "promise id (T):(1) in 0..V - 1\n"
                     "promise s (2, T):(T + 1, 1) in -128..127 sorted\n"
                     "promise m (1):(1) in 0..1\n");
+}
+
+TEST_CASE("outputs in strides: the launcher looks where their elements may share addresses",
+          "[lower]") {
+  auto rooms = [](const std::string& strides) {
+    auto p = lowered("dim N in 1..100, LD in 1..100\ninput x : f32[N, 4]\ny[i, j] = x[i, j] + 1\n"
+                     "output y : f32[N, 4]" +
+                     strides + "\n");
+    std::string text = tang::kernel::to_text(p.program);
+    size_t at = text.find("room ");
+    return at == text.npos ? "" : text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(rooms("") == "");
+  CHECK(rooms(":[8, 2]") == "");
+  CHECK(rooms(":[1, 100]") == "");
+  CHECK(rooms(":[1, 99]") == "room y (N, 4):(1, 99)");
+  CHECK(rooms(":[LD, 1]") == "room y (N, 4):(LD, 1)");
 }

@@ -165,3 +165,94 @@ TEST_CASE("faults of ranges and views") {
        "  help say what holds outside: `x[i + 1] else 0`\n"},
   });
 }
+
+TEST_CASE("an index that a scan or macro keeps needs a range as any other") {
+  const std::string help = "  help state its extent where it is bound: `i: N`\n";
+  auto without = [&](const char* place, const char* used) {
+    return fmt::format("E0402 {} index `i` has no range\n  note {} it is used here, and stands "
+                       "alone in no place of a read\n{}",
+                       place, used, help);
+  };
+  const std::string head = "dim N in 1..10\ninput x : f32[N]\n";
+  check({
+      {head + "y[i] = scan sum[i] x[N - 1 - i]\n"
+              "z[i] = y[i] + x[i]\n"
+              "output z : f32[N]\n",
+       without("4:3", "4:30")},
+      {head + "y[i] = 1 + scan max[i desc] x[N - 1 - i]\n", without("4:3", "4:39")},
+      {head + "y[i] = softmax[i] x[N - 1 - i]\n", without("4:3", "4:29")},
+      {head + "y[j, i] = scan sum[i] x[j] * x[N - 1 - i]\n", without("4:6", "4:40")},
+      {head + "(a[i], b[i]) = scan affine[i](x[N - 1 - i], 1)\n", without("4:4", "4:41")},
+      {head + "def f[j](e) = e - max[j] e\n"
+              "y[i] = f[i](x[N - 1 - i])\n",
+       without("5:3", "5:23")},
+      {head + "y[i] = where(true, x[0], scan sum[i] x[N - 1 - i])\n", without("4:3", "4:48")},
+      {head + "y[i] = where(true, x[0], sum[i] x[N - 1 - i])\n",
+       "E0402 4:3 index `i` has no range\n" + help},
+      {head + "repeat l in 0..<2 carry x {\n"
+              "x[i] = scan sum[i] x[N - 1 - i]\n"
+              "}\n"
+              "output x as y : f32[N]\n",
+       without("5:3", "5:30")},
+      {head + "recur t: 2 carry x = x {\n"
+              "x[i] = softmax[i] x[N - 1 - i]\n"
+              "}\n"
+              "output x as y : f32[N]\n",
+       without("5:3", "5:29")},
+  });
+}
+
+TEST_CASE("an index with a stated or plain range may be kept at another place") {
+  CHECK(elaborate_text("tg 1\ndim N in 1..10\ninput x : f32[N]\n"
+                       "y[i: N] = scan sum[i] x[N - 1 - i]\nz[i] = softmax[i] x[i] * x[N - 1 - i]\n"
+                       "output y : f32[N]\noutput z : f32[N]\n")
+            .text() == "");
+}
+
+TEST_CASE("outputs whose elements share addresses") {
+  const std::string head = "dim N in 1..10, LD in 1..10\ninput x : f32[N, 4]\ny[i, j] = x[i, j]\n",
+                    fault = "E0705 5:12 the strides of output `y` put two elements in one place\n"
+                            "  help each stride must exceed what the smaller ones span: of "
+                            "`f32[4, 8]:[LD, 1]`, LD is 8 at least\n";
+  for (const char* strides : {"[0, 1]", "[3, 1]", "[1, 0]", "[1, 1]", "[2, 2]", "[0, 0]"})
+    check({{head + "output y : f32[N, 4]:" + strides + "\n", fault}});
+  for (const char* strides : {"[4, 1]", "[1, 10]", "[1, 2]", "[8, 2]", "[LD, 1]", "[1, LD]"})
+    check({{head + "output y : f32[N, 4]:" + strides + "\n", ""}});
+  check({{"input x : f32[1, 4]\ny[i, j] = x[i, j]\noutput y : f32[1, 4]:[0, 1]\n", ""}});
+}
+
+TEST_CASE("a monoid reads no tensor") {
+  const std::string head =
+      "dim N in 0..10\ninput x : f32[N]\ninput q : f32\nconst c : f32[2] = [1, 2]\n";
+  auto fault = [](const char* place, const char* note) {
+    return fmt::format(
+        "E0503 {} a monoid reads no tensor\n  note {} is declared here\n  help give its "
+        "value to the reduction as the operand of a field\n",
+        place, note);
+  };
+  check({
+      {head + "monoid m(s = 0) (a, b) -> (a.s + b.s + q - q)\ny = m[i](x[i])\noutput y : f32\n",
+       fault("6:28", "4:7 `q`")},
+      {head + "monoid m(s = q) (a, b) -> (a.s + b.s)\ny = m[i](x[i])\noutput y : f32\n",
+       fault("6:14", "4:7 `q`")},
+      {head + "monoid m(s = 0) (a, b) -> (a.s + b.s * c[0])\n", fault("6:28", "5:7 `c`")},
+      {head + "monoid m(s[k: 2] = c[k]) (a, b) -> (a.s[k] + b.s[k])\n", fault("6:20", "5:7 `c`")},
+      {head + "monoid m(s = 0) (a, b) -> (a.s + sum[k: 2] c[k])\n", fault("6:28", "5:7 `c`")},
+      {head + "let e = 2\nmonoid m(s = 0) (a, b) -> (a.s + e * b.s)\ny = m[i](x[i] * q)\noutput y "
+              ": f32\n",
+       ""},
+  });
+}
+
+TEST_CASE("the least integer is a literal under its sign") {
+  std::string text = graph_text("tg 1\ninput x : i64[2] in -9223372036854775808..0\n"
+                                "y[i] = max(x[i], -9223372036854775808) - -9223372036854775808\n"
+                                "output y : i64[2]\n");
+  CHECK(text.find("max(x[i], -9223372036854775807 - 1) - (-9223372036854775807 - 1)") != text.npos);
+  check({{"let a = 9223372036854775808\n",
+          "E0106 2:9 `9223372036854775808` does not fit 64 bits\n"
+          "  help write a real number with a point or an exponent\n"},
+         {"dim N = 0 - 9223372036854775808\n",
+          "E0106 2:13 `9223372036854775808` does not fit 64 bits\n"
+          "  help write a real number with a point or an exponent\n"}});
+}

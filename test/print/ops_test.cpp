@@ -80,6 +80,20 @@ struct RealOp {
   Op op;
   std::function<double(double, double)> expected;
 };
+/// With the divisor's sign; 0 for divisor 0.
+double remainder(double a, double b) {
+  if (b == 0) return std::isnan(a) ? a : 0;
+  double r = std::fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+/// Of the exact quotient: floor(a / b) of the rounded one is 10 for 1 and 0.1f, and the remainder
+/// is nearly 0.1f then.
+double floor_quotient(double a, double b) {
+  if (b == 0) return std::isnan(a) ? a : 0;
+  if (std::isinf(b) && !std::isinf(a) && !std::isnan(a))
+    return a != 0 && (a < 0) != (b < 0) ? -1 : 0;
+  return std::nearbyint((a - remainder(a, b)) / b);
+}
 const RealOp real_ops[] = {
     {Op::add, [](double a, double b) { return a + b; }},
     {Op::sub, [](double a, double b) { return a - b; }},
@@ -90,7 +104,7 @@ const RealOp real_ops[] = {
     {Op::min, [](double a, double b) { return a < b || std::isnan(a) ? a : b; }},
     {Op::max, [](double a, double b) { return a > b || std::isnan(a) ? a : b; }},
     {Op::sign, [](double a, double) { return std::isnan(a) ? a : (a > 0) - (a < 0); }},
-    {Op::floordiv, [](double a, double b) { return b == 0 ? 0 : std::floor(a / b); }},
+    {Op::floordiv, floor_quotient},
     {Op::pow, [](double a, double b) { return std::pow(a, b); }},
     {Op::atan2, [](double a, double b) { return std::atan2(a, b); }},
     {Op::floor, [](double a, double) { return std::floor(a); }},
@@ -107,18 +121,14 @@ const RealOp real_ops[] = {
     {Op::tan, [](double a, double) { return std::tan(a); }},
     {Op::tanh, [](double a, double) { return std::tanh(a); }},
     {Op::erf, [](double a, double) { return std::erf(a); }},
-    {Op::mod,
-     [](double a, double b) {
-       if (b == 0) return 0.0;
-       double r = std::fmod(a, b);
-       return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-     }},
+    {Op::mod, remainder},
 };
 
 template <class T>
 void check_reals(ElemType elem, Type type) {
-  const std::vector<T> special{0,    T(-0.0),  1,      T(0.5),      T(1.5),       T(2.5),
-                               T(3), T(-7.25), T(NAN), T(INFINITY), -T(INFINITY), T(1e-30)};
+  const std::vector<T> special{0,      T(-0.0),  1,      T(0.5),      T(1.5),       T(2.5),
+                               T(3),   T(-7.25), T(NAN), T(INFINITY), -T(INFINITY), T(1e-30),
+                               T(0.1), T(-0.3)};
   std::vector<T> x, y;
   for (T a : special)
     for (T b : special) x.push_back(a), y.push_back(b);

@@ -12,13 +12,20 @@ Diagnostic& Context::report(Kind kind, Span span, std::string message) {
   return d;
 }
 
+Diagnostic& Context::report_limit(Kind kind, Span span, std::string message) {
+  Sink* current = std::exchange(sink, limit_sink);
+  Diagnostic& diagnostic = report(kind, span, std::move(message));
+  sink = current;
+  return diagnostic;
+}
+
 bool Context::charge(Span span, uint64_t amount) {
   constexpr uint64_t limit = 10'000'000;
   if (expanding == 0) return true;
   if (charged > limit) return false;
   charged += amount;
   if (charged <= limit) return true;
-  report(Kind::expansion_too_large, span, "this expands to more than 10 million terms")
+  report_limit(Kind::expansion_too_large, span, "this expands to more than 10 million terms")
       .help("give inner values names with equations of their own");
   return false;
 }

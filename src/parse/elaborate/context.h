@@ -66,11 +66,14 @@ struct Callable {
 class Context {
 public:
   Context(SourceManager& source_manager, const ElaborateOptions& elaborate_options, Sink& s)
-      : sources(source_manager), options(elaborate_options), sink(&s) {}
+      : sources(source_manager), options(elaborate_options), sink(&s), limit_sink(&s),
+        errors_before(s.error_count()) {}
 
   SourceManager& sources;
   const ElaborateOptions& options;
-  Sink* sink; ///< replaced by a scratch sink where faults do not count
+  Sink* sink;           ///< replaced by a scratch sink where faults do not count
+  Sink* limit_sink;     ///< where limits are reported: they are reported once, so they always count
+  size_t errors_before; ///< of the elaboration
   graph::Graph graph;
   std::vector<graph::Node>* nodes =
       &graph.nodes;           ///< where definitions go: the graph or a recurrence
@@ -111,6 +114,9 @@ public:
   Diagnostic& report(Kind kind, Span span, fmt::format_string<Args...> format, Args&&... args) {
     return report(kind, span, fmt::format(format, std::forward<Args>(args)...));
   }
+
+  /// As `report`, of a limit that the whole elaboration met.
+  Diagnostic& report_limit(Kind kind, Span span, std::string message);
 
   /// Counts `amount` steps of work where macros or repeats multiply it. False, reported once, when
   /// the expansion is over its limit.

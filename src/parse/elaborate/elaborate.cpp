@@ -12,34 +12,61 @@
 namespace tang::parse {
 namespace {
 
+/// The names of values that a statement binds, other than those that a `repeat` binds again.
+template <class F>
+void for_each_value(const Stmt& stmt, const F& value) {
+  std::visit(Overload{[](const Version&) {}, [](const GraphName&) {}, [](const Include&) {},
+                      [](const Output&) {}, [](const Store&) {}, [](const Accumulate&) {},
+                      [](const Budget&) {}, [](const Repeat&) {}, [](const Def&) {},
+                      [](const Monoid&) {},
+                      [&](const Dim& x) {
+                        for (const DimEntry& entry : x.entries) value(entry.declared.name);
+                      },
+                      [&](const Input& x) { value(x.declared.name); },
+                      [&](const Const& x) { value(x.declared.name); },
+                      [&](const Let& x) { value(x.name); },
+                      [&](const Equation& x) {
+                        for (const LeftSide& left : x.lefts) value(left.tensor);
+                      },
+                      [&](const Grad& x) {
+                        for (const GradPair& pair : x.pairs) value(pair.gradient);
+                      },
+                      [&](const Recur& x) {
+                        for (const CarryPair& pair : x.carry) value(pair.carried);
+                        for (const CollectPair& pair : x.collect) value(pair.collected);
+                      }},
+             stmt.form);
+}
+
 /// Names that the top level of a file declares, first place each: what is used above is "not yet"
 /// and not "unknown".
 void collect_declared(Context& c, const Module& m) {
-  auto value = [&](const Name& name) { c.declared.try_emplace(name.text, name.span); };
-  auto callable = [&](const Name& name) { c.declared.try_emplace("()" + name.text, name.span); };
-  for (StmtId id : m.top)
-    std::visit(Overload{[](const Version&) {}, [](const GraphName&) {}, [](const Include&) {},
-                        [](const Output&) {}, [](const Store&) {}, [](const Accumulate&) {},
-                        [](const Budget&) {}, [](const Repeat&) {},
-                        [&](const Dim& x) {
-                          for (const DimEntry& entry : x.entries) value(entry.declared.name);
-                        },
-                        [&](const Input& x) { value(x.declared.name); },
-                        [&](const Const& x) { value(x.declared.name); },
-                        [&](const Let& x) { value(x.name); },
-                        [&](const Def& x) { callable(x.name); },
-                        [&](const Monoid& x) { callable(x.name); },
-                        [&](const Equation& x) {
-                          for (const LeftSide& left : x.lefts) value(left.tensor);
-                        },
-                        [&](const Grad& x) {
-                          for (const GradPair& pair : x.pairs) value(pair.gradient);
-                        },
-                        [&](const Recur& x) {
-                          for (const CarryPair& pair : x.carry) value(pair.carried);
-                          for (const CollectPair& pair : x.collect) value(pair.collected);
-                        }},
-               m[id].form);
+  for (StmtId id : m.top) {
+    for_each_value(m[id], [&](const Name& name) { c.declared.try_emplace(name.text, name.span); });
+    if (const Def* def = std::get_if<Def>(&m[id].form))
+      c.declared.try_emplace("()" + def->name.text, def->name.span);
+    if (const Monoid* monoid = std::get_if<Monoid>(&m[id].form))
+      c.declared.try_emplace("()" + monoid->name.text, monoid->name.span);
+  }
+}
+
+/// What a statement leaves erroneous was reported: otherwise a part of the program would vanish.
+void check_made(Context& c, const Stmt& stmt, size_t outputs_before) {
+  auto check = [&](const Name& name) {
+    const Symbol* symbol = c.find(name.text);
+    TANG_CHECK(symbol, "`{}` was not defined, and nothing was reported", name.text);
+    bool made = std::visit(Overload{[](const TensorSymbol& x) { return static_cast<bool>(x.id); },
+                                    [](const DimSymbol& x) { return static_cast<bool>(x.value); },
+                                    [](const LetSymbol& x) { return static_cast<bool>(x.value); }},
+                           symbol->what);
+    TANG_CHECK(made, "`{}` was dropped, and nothing was reported", name.text);
+  };
+  for_each_value(stmt, check);
+  if (const Repeat* x = std::get_if<Repeat>(&stmt.form))
+    for (const Name& name : x->carry) check(name);
+  if (const Output* x = std::get_if<Output>(&stmt.form))
+    TANG_CHECK(c.graph.outputs.size() == outputs_before + 1,
+               "output `{}` was dropped, and nothing was reported", x->tensor.text);
 }
 
 void warn_unused_inputs(Context& c) {
@@ -147,6 +174,7 @@ void elaborate_include(Context& c, const Module& m, const Include& include) {
 
 void elaborate_statement(Context& c, const Module& m, const Stmt& stmt, bool is_root) {
   std::optional<ForeignPlace> outer = std::exchange(c.place, stmt.loc);
+  size_t outputs = c.graph.outputs.size();
   auto only_root = [&](auto&& f) {
     if (is_root)
       f();
@@ -175,6 +203,7 @@ void elaborate_statement(Context& c, const Module& m, const Stmt& stmt, bool is_
           [&](const Repeat& x) { only_root([&] { elaborate_repeat(c, m, x, stmt.span); }); },
           [&](const Recur& x) { only_root([&] { elaborate_recur(c, m, x, stmt.span); }); }},
       stmt.form);
+  if (c.sink->error_count() == c.errors_before) check_made(c, stmt, outputs);
   c.place = std::move(outer);
 }
 

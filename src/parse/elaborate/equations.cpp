@@ -30,7 +30,9 @@ public:
     if (root_ && !body_.is_comprehension(*root_)) root_ = nullptr;
     if (check_tuple() && choose_extras() && check_points()) {
       bind_points();
+      size_t errors = c_.sink->error_count();
       bool ok = root_ ? build_comprehension() : build_map();
+      if (c_.sink->error_count() == errors) report_without_range();
       if (ok) return;
     }
     for (size_t f = 0; f < e_.lefts.size(); ++f) {
@@ -180,16 +182,23 @@ private:
         c_.report(Kind::shadowed_name, name.span, "index `{}` hides a name of the file", name.text)
             .note(hidden->span, "declared here");
       ExprId stated = stated_extent(name);
-      // An index that the right side binds again, wrongly, is reported there.
-      bool silent = finder.uses(k).plain.empty() && binds(m_, e_.value, name.text);
+      // Where the right side binds the index again, wrongly, that is what to say of it.
+      bool later = finder.uses(k).plain.empty() && binds(m_, e_.value, name.text);
       Term extent;
       if (stated)
         extent = extent_term(c_, m_, stated);
-      else if (!silent)
+      else if (later)
+        without_range_.emplace_back(k, finder.uses(k));
+      else
         extent = agreed_extent(c_, name, finder.uses(k));
       ids_.push_back(body_.new_index(name.text, extent));
       body_.push_index(name, ids_.back(), true);
     }
+  }
+
+  /// The right side bound none of them again: scans and macros keep them.
+  void report_without_range() {
+    for (const auto& [k, uses] : without_range_) agreed_extent(c_, points_[k]->name, uses);
   }
 
   std::optional<graph::Comprehension> new_node() {
@@ -336,6 +345,7 @@ private:
   std::vector<std::vector<size_t>> extras_; ///< per left side: positions of its field's indices
   std::vector<const Binder*> points_;
   std::vector<graph::IndexId> ids_;
+  std::vector<std::pair<size_t, IndexUses>> without_range_; ///< points, reported after the body
   graph::TensorId last_;
 };
 

@@ -26,8 +26,8 @@ Term Body::eval(ExprId id) {
   if (!c_.charge(ast(id).span)) return {};
   if (depth_ >= deepest) {
     if (!std::exchange(c_.too_deep, true))
-      report(Kind::expansion_too_deep, ast(id).span, "macros nest deeper than {} levels here",
-             deepest)
+      c_.report_limit(Kind::expansion_too_deep, ast(id).span,
+                      fmt::format("macros nest deeper than {} levels here", deepest))
           .help("give an inner value a name with an equation of its own");
     return {};
   }

@@ -45,6 +45,20 @@ bool declare_axes(Context& c, const Module& module, const Monoid& monoid, Body& 
   return ok;
 }
 
+/// A monoid is the same at every point, so data is none of its business.
+bool reads_tensor(Context& c, Term term, Span span) {
+  if (!term || !c.terms()[term].has_read) return false;
+  for (Term id : graph::reachable(c.terms(), {&term, 1})) {
+    if (c.terms()[id].op != Op::read) continue;
+    const graph::Tensor& tensor = c.graph[graph::TensorId(c.terms()[id].ref)];
+    c.report(Kind::monoid_place, span, "a monoid reads no tensor")
+        .note(tensor.span, fmt::format("`{}` is declared here", tensor.name))
+        .help("give its value to the reduction as the operand of a field");
+    return true;
+  }
+  return false;
+}
+
 /// Identities and combines in classes that only grow; false when something is erroneous.
 bool elaborate_fields(Context& c, const Module& module, const Monoid& monoid, Body& body,
                       graph::Monoid& result) {
@@ -57,6 +71,7 @@ bool elaborate_fields(Context& c, const Module& module, const Monoid& monoid, Bo
       for (size_t k = 0; k < field.axes.size(); ++k)
         body.push_index(monoid.fields[f].indices[k].name, field.axes[k].index, false);
       field.identity = body.eval(monoid.fields[f].identity);
+      if (reads_tensor(c, field.identity, module[monoid.fields[f].identity].span)) return false;
       if (field.identity && c.terms()[field.identity].scalar != Scalar::boolean) {
         Scalar w = wider(field.scalar, c.terms()[field.identity].scalar);
         stable &= w == field.scalar, field.scalar = w;
@@ -67,7 +82,7 @@ bool elaborate_fields(Context& c, const Module& module, const Monoid& monoid, Bo
         stable &= w == field.scalar, field.scalar = w;
       }
       body.pop_locals(field.axes.size());
-      if (!combine) return false;
+      if (!combine || reads_tensor(c, combine, module[monoid.combine[f]].span)) return false;
       result.combine.push_back(combine);
     }
     if (!stable) continue;

@@ -1,4 +1,6 @@
 #include "parse/elaborate/outputs.h"
+#include "graph/prover.h"
+#include "graph/strides.h"
 #include "graph/text.h"
 #include "parse/elaborate/constants.h"
 #include "parse/elaborate/declarations.h"
@@ -63,6 +65,26 @@ Term converted(Context& c, Term value, Scalar to, const Output& output) {
   return {};
 }
 
+/// Strides that put two elements in one place whatever the sizes are: at two points along each axis
+/// of no fixed extent, where the launcher would refuse all but trivial calls.
+bool check_room(Context& c, const graph::Tensor& tensor, const Output& output) {
+  std::vector<int64_t> shape, strides;
+  for (size_t k = 0; k < tensor.strides.size(); ++k) {
+    auto stride = c.terms().as_integer(tensor.strides[k]);
+    if (!stride) return true;
+    strides.push_back(*stride);
+    auto extent = c.terms().as_integer(tensor.shape[k]);
+    shape.push_back(
+        extent.value_or(std::max<int64_t>(2, graph::Prover(c.graph).range(tensor.shape[k]).lo)));
+  }
+  if (graph::has_room(shape, strides)) return true;
+  c.report(Kind::bad_layout, output.type.span,
+           "the strides of output `{}` put two elements in one place", tensor.name)
+      .help("each stride must exceed what the smaller ones span: of `f32[4, 8]:[LD, 1]`, LD is 8 "
+            "at least");
+  return false;
+}
+
 bool bind_over(Context& c, const Output& output, graph::Tensor& tensor) {
   auto over = tensor_named(c, *output.over);
   if (!over) return false;
@@ -104,6 +126,7 @@ void declare_output(Context& c, const Module& m, const Output& output, Span span
   tensor->kind = graph::TensorKind::output;
   tensor->external = output.external.value_or("");
   if (!check_shape(c, c.graph[*source], *tensor, output)) return;
+  if (!check_room(c, *tensor, output)) return;
   if (output.over && !bind_over(c, output, *tensor)) return;
   graph::Comprehension node;
   std::vector<Term> places;
