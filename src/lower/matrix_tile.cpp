@@ -55,8 +55,8 @@ public:
     atom_m_ = extent_along(d, "m"), atom_n_ = extent_along(d, "n");
     atom_k_ = extent_along(product_->operands[1].layout, "k");
     warps_m_ = f_.block_m / f_.warp_m, warps_n_ = f_.block_n / f_.warp_n;
-    a_ = side(operands.a[0], sides_.m, "m", f_.block_m, f_.warp_m, product_->operands[1]);
-    b_side_ = side(operands.b[0], sides_.n, "n", f_.block_n, f_.warp_n, product_->operands[2]);
+    rows_ = side(operands.a[0], sides_.m, "m", f_.block_m, f_.warp_m, product_->operands[1]);
+    cols_ = side(operands.b[0], sides_.n, "n", f_.block_n, f_.warp_n, product_->operands[2]);
   }
 
   Built run() {
@@ -64,14 +64,14 @@ public:
     blocks();
     auto& v = b_.values();
     // The last group may have more blocks than there are rows.
-    b_.when(f_.raster > 1 ? v.less(a_.first, a_.count) : ValueId(), [&] { body(); });
+    b_.when(f_.raster > 1 ? v.less(rows_.first, rows_.count) : ValueId(), [&] { body(); });
     return b_.finish();
   }
 
 private:
   void body() {
     auto& v = b_.values();
-    for (Side* s : {&a_, &b_side_}) allocate(*s);
+    for (Side* s : {&rows_, &cols_}) allocate(*s);
     accumulators_ =
         b_.registers("acc", Type::f32, {f_.warp_m / atom_m_, f_.warp_n / atom_n_, values_of_d()});
     over_accumulators([&](ValueId i, ValueId j) {
@@ -142,21 +142,22 @@ private:
     ValueId warp = v.add(warp_m, v.mul(warp_n, v.integer(warps_m_)));
     thread_ = b_.let("thread", v.add(lane_, v.mul(warp, v.integer(below))));
     thread_count_ = static_cast<int>(below) * warps_m_ * warps_n_;
-    a_.warp_first = v.mul(warp_m, v.integer(f_.warp_m));
-    b_side_.warp_first = v.mul(warp_n, v.integer(f_.warp_n));
+    rows_.warp_first = v.mul(warp_m, v.integer(f_.warp_m));
+    cols_.warp_first = v.mul(warp_n, v.integer(f_.warp_n));
   }
 
   void blocks() {
     auto& v = b_.values();
-    a_.count = axes_.size_of(sides_.m), b_side_.count = axes_.size_of(sides_.n);
+    rows_.count = axes_.size_of(sides_.m), cols_.count = axes_.size_of(sides_.n);
     // Blocks that run side by side share rows and columns of the operands (`raster`).
     ValueId in_group = axes_.block_mode("bm", v.integer(f_.raster)),
-            bn = axes_.block_mode("bn", v.ceildiv(b_side_.count, f_.block_n)),
-            group = axes_.block_mode("group", v.ceildiv(a_.count, int64_t{f_.block_m} * f_.raster)),
+            bn = axes_.block_mode("bn", v.ceildiv(cols_.count, f_.block_n)),
+            group =
+                axes_.block_mode("group", v.ceildiv(rows_.count, int64_t{f_.block_m} * f_.raster)),
             batch = axes_.block_mode("batch", axes_.size_of(sides_.batch));
     ValueId bm = v.add(v.mul(group, v.integer(f_.raster)), in_group);
     axes_.bind_points(sides_.batch, batch);
-    a_.first = v.mul(bm, v.integer(f_.block_m)), b_side_.first = v.mul(bn, v.integer(f_.block_n));
+    rows_.first = v.mul(bm, v.integer(f_.block_m)), cols_.first = v.mul(bn, v.integer(f_.block_n));
     depth_ = axes_.depth();
   }
 
@@ -177,9 +178,9 @@ private:
     auto& v = b_.values();
     ValueId some =
         v.both(v.less(v.mul(step, v.integer(f_.block_k)), depth_),
-               v.both(v.less(v.integer(0), a_.count), v.less(v.integer(0), b_side_.count)));
+               v.both(v.less(v.integer(0), rows_.count), v.less(v.integer(0), cols_.count)));
     b_.when(some, [&] {
-      for (const Side* s : {&a_, &b_side_})
+      for (const Side* s : {&rows_, &cols_})
         b_.spec("Move", "", {s->tile}, {}, [&] { terms_.scope([&] { fill(*s, slot, step); }); });
     });
     b_.emit({kernel::Atom{commit_, {}, {}, {}}});
@@ -266,7 +267,7 @@ private:
   }
 
   void load_fragments(int buffer, ValueId slot, int k) {
-    for (Side* s : {&a_, &b_side_}) {
+    for (Side* s : {&rows_, &cols_}) {
       b_.spec("Move", "", {s->fragments}, {s->tile}, [&] {
         auto& v = b_.values();
         auto at = coordinates(s->load.lanes);
@@ -313,11 +314,11 @@ private:
                  {v.integer(buffer), v.binary(Op::floordiv, i, group),
                   v.mul(v.binary(Op::mod, i, group), values)}};
     };
-    b_.spec("MatMul", "", {accumulators_}, {a_.fragments, b_side_.fragments}, [&] {
+    b_.spec("MatMul", "", {accumulators_}, {rows_.fragments, cols_.fragments}, [&] {
       over_accumulators([&](ValueId i, ValueId j) {
         b_.emit({kernel::Atom{
             product_,
-            {{accumulators_, {i, j, v.integer(0)}}, fragment(a_, i), fragment(b_side_, j)},
+            {{accumulators_, {i, j, v.integer(0)}}, fragment(rows_, i), fragment(cols_, j)},
             {},
             {}}});
       });
@@ -335,7 +336,7 @@ private:
       pairs &= result.extra.empty() && !t.over && t.strides.empty() && !graph::is_packed(t.type) &&
                b_.store_prefix.empty();
     }
-    bool even = f_.vector % first.size.factor == 0 && !b_side_.along_sum;
+    bool even = f_.vector % first.size.factor == 0 && !cols_.along_sum;
     return pairs && even ? static_cast<int>(first.size.factor) : 1;
   }
 
@@ -351,12 +352,12 @@ private:
     lane_m_ = lane["m"], lane_n_ = lane["n"];
     unit_ = neighbours();
     b_.loop("i", f_.warp_m / atom_m_, LoopKind::unrolled,
-            [&](ValueId i) { over_values(parts[1], "m", 1, i, v.integer(0), v.integer(0)); });
+            [&](ValueId i) { over_values(parts[1], "m", i, v.integer(0), v.integer(0)); });
   }
 
   /// Visits the values of the accumulators along the rows, and for each those along the columns.
-  void over_values(const Layout& values, const std::string& basis, size_t, ValueId tile,
-                   ValueId number, ValueId place) {
+  void over_values(const Layout& values, const std::string& basis, ValueId tile, ValueId number,
+                   ValueId place) {
     auto& v = b_.values();
     std::vector<std::pair<layout::Mode, int64_t>> digits;
     int64_t below = 1;
@@ -379,14 +380,14 @@ private:
   void row(const Layout& values, ValueId i, ValueId number, ValueId place) {
     auto& v = b_.values();
     ValueId within =
-        v.add(v.add(a_.warp_first, v.mul(i, v.integer(atom_m_))), v.add(place, lane_m_));
-    ValueId m = b_.let("m", v.add(a_.first, within));
-    b_.when(v.less(m, a_.count), [&] {
+        v.add(v.add(rows_.warp_first, v.mul(i, v.integer(atom_m_))), v.add(place, lane_m_));
+    ValueId m = b_.let("m", v.add(rows_.first, within));
+    b_.when(v.less(m, rows_.count), [&] {
       terms_.scope([&] {
         axes_.bind_points(sides_.m, m);
         b_.loop("j", f_.warp_n / atom_n_, LoopKind::unrolled, [&](ValueId j) {
           tile_m_ = i;
-          over_values(values, "n", 1, j, number, v.integer(0));
+          over_values(values, "n", j, number, v.integer(0));
         });
       });
     });
@@ -395,9 +396,9 @@ private:
   void column(ValueId j, ValueId number, ValueId place) {
     auto& v = b_.values();
     ValueId within =
-        v.add(v.add(b_side_.warp_first, v.mul(j, v.integer(atom_n_))), v.add(place, lane_n_));
-    ValueId n = b_.let("n", divided(v.add(b_side_.first, within), unit_));
-    ValueId count = unit_ == 1 ? b_side_.count : axes_.groups_of_points(sides_.n, unit_);
+        v.add(v.add(cols_.warp_first, v.mul(j, v.integer(atom_n_))), v.add(place, lane_n_));
+    ValueId n = b_.let("n", divided(v.add(cols_.first, within), unit_));
+    ValueId count = unit_ == 1 ? cols_.count : axes_.groups_of_points(sides_.n, unit_);
     b_.when(v.less(n, count), [&] {
       terms_.scope([&] {
         axes_.bind_points(sides_.n, n, unit_);
@@ -455,7 +456,7 @@ private:
   graph::ElemType format_ = graph::ElemType::f16;
   const atomics::Row *product_ = nullptr, *commit_ = nullptr, *wait_ = nullptr;
   int atom_m_ = 0, atom_n_ = 0, atom_k_ = 0, warps_m_ = 1, warps_n_ = 1, thread_count_ = 0;
-  Side a_, b_side_;
+  Side rows_, cols_;
   std::vector<ValueId> lane_digits_;
   ValueId lane_, thread_, depth_, lane_m_, lane_n_, tile_m_;
   kernel::TensorId accumulators_;
