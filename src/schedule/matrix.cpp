@@ -91,10 +91,24 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
 
 namespace {
 
+/// Makes the ring of a tile smaller until a block has the memory: fewer chunks under way, then
+/// shallower ones. False where even the smallest does not fit.
+bool fits(Tile& t, const Machine& machine) {
+  while (shared_bytes(t) > machine.dynamic_shared_bytes) {
+    if (t.pipeline > 3)
+      --t.pipeline;
+    else if (t.block_k > 32)
+      t.block_k /= 2;
+    else
+      return false;
+  }
+  return true;
+}
+
 /// Adds a tile for sizes of which `when` holds; returns whether it takes all that are left.
-bool add_tile(const Graph& graph, const MatrixProduct& product, const Machine& machine,
-              const Tile& t, std::vector<plan::Fact> when, plan::KernelPlan& kernel) {
-  if (shared_bytes(t) > machine.dynamic_shared_bytes) return false;
+bool add_tile(const Graph& graph, const MatrixProduct& product, const Machine& machine, Tile t,
+              std::vector<plan::Fact> when, plan::KernelPlan& kernel) {
+  if (!fits(t, machine)) return false;
   plan::Variant v;
   v.fields.precision = product.precision;
   v.fields.block_m = t.block_m, v.fields.block_n = t.block_n, v.fields.block_k = t.block_k;
