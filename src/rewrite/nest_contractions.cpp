@@ -46,7 +46,8 @@ public:
     for (size_t n = 0; n < nodes_.size(); ++n) {
       if (inside_.contains(n) || !is_sum_of_products(n)) continue;
       bool carried = is_read_by_rows(n, true);
-      if (!carried && !(is_read_by_rows(n, false) && is_short(n, max_repeated))) continue;
+      if (!carried && !(grows_twice(n) && is_read_by_rows(n, false) && is_short(n, max_repeated)))
+        continue;
       why_.clear();
       if (!is_short(n, max_length))
         why_ = fmt::format("its sum may have more than {} terms", max_length);
@@ -72,6 +73,15 @@ private:
   bool is_sum_of_products(size_t n) const {
     return plain_reduction(graph_, nodes_[n], Op::add) && !node(n).points.empty() &&
            !kept_.contains(tensor_of(n));
+  }
+
+  /// Two of its axes may be long: stored, it is what grows fastest.
+  bool grows_twice(size_t n) const {
+    const auto& points = node(n).points;
+    return std::count_if(points.begin(), points.end(), [&](const Axis& axis) {
+             auto extent = s_.as_integer(axis.extent);
+             return !extent || *extent > max_length;
+           }) >= 2;
   }
 
   /// A sum over at most `most` terms.
