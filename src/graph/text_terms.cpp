@@ -62,8 +62,12 @@ std::string Names::unused(std::string_view wish, const std::set<std::string>& al
 
 std::string Names::unique(std::string_view wish) {
   std::string name = unused(wish, {});
-  taken.insert(name);
+  taken.insert(name), order.push_back(name);
   return name;
+}
+
+void Names::rewind(size_t count) {
+  for (; order.size() > count; order.pop_back()) taken.erase(order.back());
 }
 
 bool is_prefix_reduction(const Monoid& monoid) {

@@ -14,8 +14,12 @@ struct Names {
   /// The same without taking it: for names that live in one equation.
   std::string unused(std::string_view wish, const std::set<std::string>& also) const;
 
+  /// Frees what was taken since there were `count` of `order`.
+  void rewind(size_t count);
+
   std::vector<std::string> dims, tensors, monoids;
   std::set<std::string> taken;
+  std::vector<std::string> order; ///< in which they were taken
 };
 
 /// Precedence, loosest first (language.md 4). A prefix reduction takes the whole product behind it,
