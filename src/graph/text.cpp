@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <numeric>
+#include <utility>
 
 namespace tang::graph {
 namespace {
@@ -36,8 +37,10 @@ public:
   }
 
   std::string equations(const Comprehension& node) {
+    size_t mark = names_.mark();
     print_equations(node);
-    return out_.take();
+    names_.rewind(mark);
+    return std::exchange(out_, TextWriter()).take();
   }
 
 private:
@@ -474,8 +477,10 @@ std::string to_text(const Graph& graph) {
   return GraphPrinter(graph).run();
 }
 
-std::string equations(const Graph& graph, const Comprehension& node) {
-  return GraphPrinter(graph).equations(node);
+std::function<std::string(const Comprehension&)> equations_of(const Graph& graph) {
+  return [printer = GraphPrinter(graph)](const Comprehension& node) mutable {
+    return printer.equations(node);
+  };
 }
 
 std::string to_text(const Graph& graph, const Comprehension& node, ExprId id) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "graph/graph.h"
+#include <functional>
 
 namespace tang::graph {
 
@@ -9,8 +10,9 @@ struct Names; // text_terms.h
 /// graph again after the passes that made it. Reductions with an epilogue print as one equation per
 /// result over a named reduction; tightened bounds print as the filter they came from.
 std::string to_text(const Graph& graph);
-/// The equations of one comprehension, a line each.
-std::string equations(const Graph& graph, const Comprehension& node);
+/// Tells the equations of comprehensions of the graph, a line each. All names of the graph are
+/// spelled once, here; no tensor is added while this is in use.
+std::function<std::string(const Comprehension&)> equations_of(const Graph& graph);
 /// One term with the axis names of `node`, for messages, comments and reports.
 std::string to_text(const Graph& graph, const Comprehension& node, ExprId id);
 /// The same for terms of many nodes: `names` are the graph's, chosen once.

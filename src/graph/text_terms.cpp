@@ -69,10 +69,19 @@ std::string Names::unused(std::string_view wish, const std::set<std::string>& al
 
 std::string Names::unique(std::string_view wish) {
   std::string base = legal(wish);
+  int& next = next_[base];
+  order_.push_back({{}, base, next});
   // Many tensors may have one name: each looks on where the last one stopped.
-  std::string name = unused(base, next_[base], {});
+  std::string name = order_.back().name = unused(base, next, {});
   taken.insert(name);
   return name;
+}
+
+void Names::rewind(size_t mark) {
+  for (; order_.size() > mark; order_.pop_back()) {
+    taken.erase(order_.back().name);
+    next_[order_.back().base] = order_.back().next;
+  }
 }
 
 bool is_prefix_reduction(const Monoid& monoid) {

@@ -15,13 +15,22 @@ struct Names {
   /// The same without taking it: for names that live in one equation.
   std::string unused(std::string_view wish, const std::set<std::string>& also) const;
 
+  /// Where `rewind` comes back to: it frees what was taken since.
+  size_t mark() const { return order_.size(); }
+  void rewind(size_t mark);
+
   std::vector<std::string> dims, tensors, monoids;
   std::set<std::string> taken;
 
 private:
+  struct Taken {
+    std::string name, base;
+    int next; ///< of its base before it was taken
+  };
   /// `base`, or the first `base_n` from `n` on that is free; `n` is left behind it.
   std::string unused(const std::string& base, int& n, const std::set<std::string>& also) const;
   std::map<std::string, int> next_; ///< by base: those before it are taken
+  std::vector<Taken> order_;
 };
 
 /// Precedence, loosest first (language.md 4). A prefix reduction takes the whole product behind it,

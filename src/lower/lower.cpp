@@ -18,7 +18,8 @@ namespace {
 class Lowering {
 public:
   Lowering(Graph& graph, const Machine& machine)
-      : graph_(graph), machine_(machine), host_(graph, program_) {
+      : graph_(graph), machine_(machine), host_(graph, program_),
+        equations_(graph::equations_of(graph)) {
     program_.name = graph.name;
   }
 
@@ -155,7 +156,7 @@ private:
     constexpr size_t longest = 160;
     std::vector<std::string> lines;
     for (const Node* node : nodes) {
-      std::string text = graph::equations(graph_, std::get<graph::Comprehension>(node->definition));
+      std::string text = equations_(std::get<graph::Comprehension>(node->definition));
       for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
         std::string line = text.substr(at, text.find('\n', at) - at);
         if (line.size() > longest) line = line.substr(0, longest) + " ...";
@@ -271,6 +272,7 @@ private:
   std::unordered_map<TensorId, std::set<const Node*>> readers_;
   std::vector<std::pair<TensorId, int64_t>> steps_;
   std::set<std::string> names_;
+  std::function<std::string(const graph::Comprehension&)> equations_;
   std::unordered_map<std::string, Known> known_; ///< by schedule and signature
 };
 

@@ -166,6 +166,7 @@ private:
   std::vector<std::string> kernels(const Part& part) {
     std::vector<std::string> symbols;
     std::vector<KernelUse> uses = uses_of(*part.program);
+    std::vector<std::vector<Span>> places = places_of(part);
     for (size_t i = 0; i < part.program->kernels.size(); ++i) {
       const Kernel& kernel = part.program->kernels[i];
       if (!uses[i].launched) {
@@ -173,7 +174,7 @@ private:
         continue;
       }
       KernelTask task{&kernel, "", uses[i].aliased, options_.fast_math, {}};
-      task.places = places_of(part, i);
+      task.places = places[i];
       // Inside one program equal kernels are one already.
       auto [at, fresh] = printed_kernels_.try_emplace(
           parts_.size() == 1 ? fmt::format("{}", i) : text_without_names(task));
@@ -186,14 +187,15 @@ private:
     return symbols;
   }
 
-  /// Where the tensors of a kernel's first launch are declared.
-  static std::vector<Span> places_of(const Part& part, size_t kernel) {
-    std::vector<Span> places;
+  /// By kernel: where the tensors of its first launch are declared.
+  static std::vector<std::vector<Span>> places_of(const Part& part) {
+    std::vector<std::vector<Span>> places(part.program->kernels.size());
     for_each_variant(part.program->steps, [&](const Variant& variant) {
-      if (variant.kernel.value != kernel || !places.empty()) return;
+      std::vector<Span>& own = places[variant.kernel.value];
+      if (!own.empty()) return;
       for (const Binding& binding : variant.bindings) {
         graph::TensorId tensor = part.program->buffers[binding.buffer.value].tensor;
-        places.push_back(tensor ? (*part.graph)[tensor].span : Span());
+        own.push_back(tensor ? (*part.graph)[tensor].span : Span());
       }
     });
     return places;

@@ -89,8 +89,10 @@ class Launcher(CliTest):
         library = ctypes.CDLL(str(self.dir / f"{checks}.so"))
         rooms = [ctypes.create_string_buffer(1 << 14) for _ in range(2)]
         args = (ctypes.c_void_p * 2)(*[ctypes.addressof(r) + -ctypes.addressof(r) % 16 for r in rooms])
-        return lambda *dims: library.strided_c_run(args, (ctypes.c_int64 * len(dims))(*dims), None,
-                                                   ctypes.c_size_t(0), None)
+
+        def run(*dims, rooms=rooms):  # `args` holds only addresses: what they point to must outlive the call
+            return library.strided_c_run(args, (ctypes.c_int64 * len(dims))(*dims), None, ctypes.c_size_t(0), None)
+        return run
 
     def test_room(self):
         text = program("f32[N, 4]", "f32[N, 4]:[LD, 1]", dims="dim N in 0..10, LD in 0..100")

@@ -1,4 +1,5 @@
 // Programs: launches, shared kernels, recurrences, and that every one of them verifies.
+#include "graph/text.h"
 #include "lowered.h"
 #include <filesystem>
 #include <set>
@@ -128,4 +129,19 @@ TEST_CASE("every sample lowers to a program that verifies", "[samples]") {
       }
   }
   CHECK(count > 20);
+}
+
+TEST_CASE("an equation reads the same however often it is told", "[names]") {
+  auto p = lowered("dim N in 1..100\ninput x : f32[N]\ny = 1 + sum[i] x[i]\nz = 2 * max[i] x[i]\n"
+                   "output y : f32\noutput z : f32\n");
+  auto equations = tang::graph::equations_of(p.graph);
+  int states = 0;
+  for (int round = 0; round < 2; ++round)
+    for (const auto& node : p.graph.nodes) {
+      const auto& c = std::get<tang::graph::Comprehension>(node.definition);
+      std::string text = equations(c);
+      CHECK(text == tang::graph::equations_of(p.graph)(c));
+      states += text.find("_1") != text.npos || text.find('\n') + 1 < text.size();
+    }
+  CHECK(states > 0); // names that live in one equation
 }

@@ -76,17 +76,19 @@ Result<LayoutValue> of_two(LayoutCall& call) {
   if (!b) return b.refusal();
   return lift(F(*a, *b));
 }
-/// A layout and tiles by mode; with `whole`, one layout divides all modes as one.
-template <Result<Layout> (*F)(const Layout&, const Tiler&),
-          Result<Layout> (*Whole)(const Layout&, const Layout&) = nullptr>
+/// A layout and tiles by mode.
+template <Result<Layout> (*F)(const Layout&, const Tiler&)>
 Result<LayoutValue> of_tiler(LayoutCall& call) {
-  if constexpr (Whole != nullptr)
-    if (!call.as<Tiler>(1)) return of_two<Layout, Whole>(call);
   auto a = call.strided(0);
   if (!a) return a.refusal();
   auto b = call.tiler(1);
   if (!b) return b.refusal();
   return lift(F(*a, *b));
+}
+/// The same, where one layout instead of a tiler divides all modes as one.
+template <Result<Layout> (*F)(const Layout&, const Tiler&)>
+Result<LayoutValue> of_tiler_or_layout(LayoutCall& call) {
+  return call.as<Tiler>(1) ? of_tiler<F>(call) : of_two<Layout, logical_divide>(call);
 }
 /// A layout of powers of two.
 Result<F2Layout> f2_argument(LayoutCall& call, size_t i, std::vector<std::string> axes = {}) {
@@ -304,9 +306,9 @@ constexpr LayoutFunction functions[] = {
      of_layout<Layout, right_inverse>},
     {"left_inverse", "L", "R with R(L(i)) = i", 1, 1, of_layout<Layout, left_inverse>},
     {"logical_divide", "L, tile", "(tile, rest), or so for each mode of a tiler", 2, 2,
-     of_tiler<logical_divide, logical_divide>},
+     of_tiler_or_layout<logical_divide>},
     {"zipped_divide", "L, tile", "((tiles...), (rests...))", 2, 2,
-     of_tiler<zipped_divide, logical_divide>},
+     of_tiler_or_layout<zipped_divide>},
     {"tile", "L, tile", "((rests...), (tiles...)), tiles outside", 2, 2, of_tiler<tile>},
     {"logical_product", "block, arrangement", "copies of a block, arranged", 2, 2,
      of_two<Layout, logical_product>},
