@@ -2,6 +2,7 @@
 // 64-bit integer arithmetic that says when it overflows.
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 namespace tang {
@@ -32,6 +33,12 @@ inline int64_t floormod(int64_t a, int64_t b) {
   if (b == 0 || b == -1) return 0;
   int64_t r = a % b;
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+/// The greatest common divisor that 64 bits hold: of INT64_MIN with itself or 0 that is 2^62.
+inline int64_t common_divisor(int64_t a, int64_t b) {
+  auto magnitude = [](int64_t n) { return n < 0 ? -static_cast<uint64_t>(n) : uint64_t(n); };
+  uint64_t g = std::gcd(magnitude(a), magnitude(b));
+  return static_cast<int64_t>(g >> 63 ? g >> 1 : g);
 }
 inline int64_t ceildiv(int64_t a, int64_t b) {
   return -floordiv(-a, b);

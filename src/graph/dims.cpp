@@ -2,13 +2,12 @@
 #include "base/checked.h"
 #include "graph/interval.h"
 #include <fmt/format.h>
-#include <numeric>
 
 namespace tang::graph {
 
 std::optional<Dim> meet(const Dim& a, const Dim& b) {
   Dim both = a;
-  auto step = checked_mul(a.step / std::gcd(a.step, b.step), b.step);
+  auto step = checked_mul(a.step / common_divisor(a.step, b.step), b.step);
   IntRange range{std::max(a.lo, b.lo), std::min(a.hi, b.hi)};
   // A step beyond 64 bits leaves 0 at most.
   if (!step && (range.lo > 0 || range.hi < 0)) return std::nullopt;

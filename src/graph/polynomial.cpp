@@ -2,7 +2,6 @@
 #include "base/checked.h"
 #include "base/reachable.h"
 #include <algorithm>
-#include <numeric>
 
 namespace tang::graph {
 
@@ -187,7 +186,7 @@ Polynomial normalized(const Polynomial& p) {
   for (const auto& [monomial, coefficient] : p.terms())
     if (!monomial.empty()) {
       if (coefficient == std::numeric_limits<int64_t>::min()) return p;
-      divisor = std::gcd(divisor, coefficient);
+      divisor = common_divisor(divisor, coefficient);
     }
   if (divisor <= 1) return p;
   Polynomial q = Polynomial::constant(floordiv(p.constant_term(), divisor));

@@ -13,7 +13,6 @@
 #include "graph/interval.h"
 #include "graph/prover.h"
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 namespace tang::graph {
@@ -170,14 +169,14 @@ IntRange Proof::remainder_range(const Polynomial& p, int64_t divisor) {
   int64_t step = divisor;
   for (const auto& [monomial, coefficient] : p.terms()) {
     if (monomial.empty()) continue;
-    int64_t multiple = std::gcd(coefficient, divisor);
+    int64_t multiple = common_divisor(coefficient, divisor);
     for (ExprId atom : monomial)
       if (s_[atom].op == Op::dim)
-        multiple = std::gcd(
-            checked_mul(multiple, std::gcd(prover_.graph_[DimId(s_[atom].ref)].step, divisor))
+        multiple = common_divisor(
+            checked_mul(multiple, common_divisor(prover_.graph_[DimId(s_[atom].ref)].step, divisor))
                 .value_or(multiple),
             divisor);
-    step = std::gcd(step, multiple);
+    step = common_divisor(step, multiple);
   }
   int64_t offset = floormod(p.constant_term(), step);
   return {offset, divisor - step + offset};
@@ -396,7 +395,7 @@ bool Proof::by_dims(const Polynomial& goal) {
 Maybe Proof::without(const Polynomial& goal, const Polynomial& fact, int64_t fc, int64_t gc,
                      const Polynomial::Monomial& rest) {
   if (fc == least || gc == least) return std::nullopt;
-  int64_t g = std::gcd(fc, gc);
+  int64_t g = common_divisor(fc, gc);
   auto left = scaled_goal(goal, std::abs(fc) / g);
   auto right = fact.times(Polynomial::term(rest, std::abs(gc) / g));
   return left && right ? left->minus(*right) : std::nullopt;

@@ -1,9 +1,9 @@
 #include "kernel/facts.h"
 #include "base/check.h"
+#include "base/checked.h"
 #include "kernel/interval.h"
 #include "kernel/linear.h"
 #include <map>
-#include <numeric>
 
 namespace tang::kernel {
 
@@ -139,7 +139,8 @@ Equations equations_of(const ValueStore& host, ValueId condition) {
     if (!mod) found.constants[v.operands[0]] = *constant;
     if (constant != 0 || divisor.value_or(0) <= 0) continue;
     int64_t& multiple = found.multiples.try_emplace(left.operands[0], 1).first->second;
-    multiple = checked_mul(multiple / std::gcd(multiple, *divisor), *divisor).value_or(multiple);
+    multiple =
+        checked_mul(multiple / common_divisor(multiple, *divisor), *divisor).value_or(multiple);
   }
   return found;
 }
@@ -157,7 +158,7 @@ struct Residues {
     if (!a || !b || c < 1 || c > most) return false;
     for (int64_t u = 0; u < c; ++u) {
       if (floormod(floormod(*a, c) * u + floormod(*b, c), c) != 0) continue;
-      auto wider = checked_mul(modulus, c / std::gcd(*a, c));
+      auto wider = checked_mul(modulus, c / common_divisor(*a, c));
       auto first = checked_mul(modulus, u);
       first = first ? checked_add(*first, rest) : std::nullopt;
       if (!wider || !first) return false;

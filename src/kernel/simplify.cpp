@@ -2,10 +2,10 @@
 // sums of index values are taken apart and put together in one order, divisions and comparisons are
 // decided by ranges, reals know only x*1, x/1, x + -0 and x - 0.
 #include "base/check.h"
+#include "base/checked.h"
 #include "kernel/interval.h"
 #include "kernel/linear.h"
 #include <bit>
-#include <numeric>
 #include <utility>
 
 namespace tang::kernel {
@@ -257,7 +257,7 @@ ValueId ValueStore::divide(Op op, ValueId a, ValueId b) {
   // A factor g of c: when the terms that g does not divide stay below g, they do not carry.
   std::vector<int64_t> factors;
   for (const auto& [monomial, coefficient] : whole.rest.terms()) {
-    int64_t g = std::gcd(coefficient % c, c);
+    int64_t g = common_divisor(coefficient % c, c);
     if (g > 1 && g < c && !monomial.empty()) factors.push_back(g);
   }
   std::sort(factors.rbegin(), factors.rend());

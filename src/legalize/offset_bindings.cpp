@@ -1,10 +1,10 @@
 // What every access to a parameter adds to its offset is the launcher's to add: a layer's weights
 // are the stacked weights from layer*size on, and then equal layers have equal kernels.
 #include "base/check.h"
+#include "base/checked.h"
 #include "kernel/linear.h"
 #include "legalize/passes.h"
 #include "legalize/rewriting.h"
-#include <numeric>
 
 namespace tang::legalize {
 
@@ -47,7 +47,7 @@ Polynomial common_part(const Kernel& kernel, const std::vector<Polynomial>& offs
 int aligned(const Polynomial& elements, ElemType type, int align) {
   int64_t bits = int64_t(align) * 8;
   for (const auto& [monomial, coefficient] : elements.terms())
-    bits = std::gcd(bits, coefficient * graph::info(type).bits);
+    bits = common_divisor(bits, coefficient * graph::info(type).bits);
   return static_cast<int>(std::max<int64_t>(bits / 8, 1));
 }
 

@@ -3,7 +3,6 @@
 #include "graph/polynomial.h"
 #include "graph/prover.h"
 #include "schedule/shapes.h"
-#include <numeric>
 
 namespace tang::schedule {
 
@@ -22,7 +21,7 @@ int64_t known_divisor(const Graph& graph, ExprId term) {
       int64_t step = e.op == Op::dim ? graph[graph::DimId(e.ref)].step : 1;
       factor = checked_mul(factor, step).value_or(factor);
     }
-    divisor = std::gcd(divisor, factor);
+    divisor = common_divisor(divisor, factor);
   }
   return divisor == 0 ? 0 : std::abs(divisor);
 }

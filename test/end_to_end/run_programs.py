@@ -34,7 +34,7 @@ from run_samples import FLAGS, Failure, Library, call as execute  # noqa: E402
 from storage import BITS, PLAIN, decode, encode, f8_values  # noqa: E402
 
 RANGES = {"i4": (-8, 7), "u4": (0, 15), "bool": (0, 1)}
-CUDA = ["-arch=sm_80", "-Werror", "all-warnings", "-O1", "-c"]
+CUDA = ["-arch=sm_80", "-Werror", "all-warnings", "-Xcicc", "-O0", "-Xptxas", "-O0", "-c"]
 
 
 class Tensor:

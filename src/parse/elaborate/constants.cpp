@@ -4,7 +4,6 @@
 #include "graph/prover.h"
 #include "graph/text.h"
 #include <cmath>
-#include <numeric>
 
 namespace tang::parse {
 
@@ -45,7 +44,8 @@ Number from_polynomial(Polynomial p, int64_t denominator = 1) {
   n.exact = true;
   // The smallest denominator, so that 6/3 is an integer.
   int64_t divisor = denominator;
-  for (const auto& [monomial, coefficient] : p.terms()) divisor = std::gcd(divisor, coefficient);
+  for (const auto& [monomial, coefficient] : p.terms())
+    divisor = common_divisor(divisor, coefficient);
   if (divisor > 1) {
     Polynomial reduced;
     for (const auto& [monomial, coefficient] : p.terms()) {
@@ -256,10 +256,10 @@ private:
 /// Whether every value of the polynomial is a multiple of `divisor`, by the steps of its dims.
 bool divisible(Context& c, const Polynomial& p, int64_t divisor) {
   for (const auto& [monomial, coefficient] : p.terms()) {
-    int64_t left = divisor / std::gcd(divisor, coefficient);
+    int64_t left = divisor / common_divisor(divisor, coefficient);
     for (Term atom : monomial)
       if (c.terms()[atom].op == graph::Op::dim)
-        left /= std::gcd(left, c.graph[graph::DimId(c.terms()[atom].ref)].step);
+        left /= common_divisor(left, c.graph[graph::DimId(c.terms()[atom].ref)].step);
     if (left != 1) return false;
   }
   return true;

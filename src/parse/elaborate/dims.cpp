@@ -3,7 +3,6 @@
 #include "graph/prover.h"
 #include "parse/elaborate/constants.h"
 #include "parse/elaborate/declarations.h"
-#include <numeric>
 
 namespace tang::parse {
 namespace {
@@ -90,7 +89,7 @@ Term symbolic_dim(Context& c, const Module& m, const DimEntry& entry) {
         return fail(fmt::format("the dim is declared to be a multiple of {}", dim.step));
       return c.terms().integer(b->lo);
     }
-    auto both = checked_mul(dim.step / std::gcd(dim.step, b->step), b->step);
+    auto both = checked_mul(dim.step / common_divisor(dim.step, b->step), b->step);
     if (!both || floordiv(b->hi, *both) * *both < b->lo)
       return fail("no value is a multiple of both steps");
     dim.lo = b->lo, dim.hi = b->hi, dim.step = *both;
