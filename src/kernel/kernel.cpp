@@ -3,6 +3,11 @@
 
 namespace tang::kernel {
 
+bool is_fragment(const Tensor& tensor) {
+  return tensor.memory == Memory::registers && graph::info(tensor.type).bits < 32 &&
+         tensor.type != ElemType::boolean;
+}
+
 TensorId Kernel::add(Tensor tensor) {
   tensors.push_back(std::move(tensor));
   return TensorId(static_cast<uint32_t>(tensors.size() - 1));

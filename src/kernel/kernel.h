@@ -30,6 +30,9 @@ struct Tensor {
   bool in_part = false; ///< written in place: elements that keep their value are not stored
 };
 
+/// Whether several elements share a register, which only instructions read and write.
+bool is_fragment(const Tensor& tensor);
+
 /// One element (or the first of a vector) of a tensor.
 struct Ref {
   TensorId tensor;
@@ -91,7 +94,8 @@ struct Store {
 };
 /// Move of `width` neighbouring elements between a register tensor and global or shared memory,
 /// with conversion; the memory side is contiguous and aligned to the vector's bytes. Where the
-/// predicate fails nothing moves (registers keep their value).
+/// predicate fails nothing moves (registers keep their value). Or, without a predicate, from
+/// registers into a fragment: an even number of values, rounded to its format.
 struct Copy {
   Ref dst, src;
   int width = 1;

@@ -188,9 +188,12 @@ private:
   void statement(const Copy& s, Spread) {
     guarded(s.predicate, [&] { return wider(ref(s.dst, s.width), ref(s.src, s.width)); });
     written(s.dst);
+    // Between registers: values are rounded into a fragment.
     bool one = (kernel_[s.dst.tensor].memory == Memory::registers) !=
                (kernel_[s.src.tensor].memory == Memory::registers);
-    require(one, "a copy from `{}` to `{}` does not move between registers and memory",
+    bool packs = is_fragment(kernel_[s.dst.tensor]) && !is_fragment(kernel_[s.src.tensor]) &&
+                 kernel_[s.src.tensor].memory == Memory::registers && s.width % 2 == 0;
+    require(one || packs, "a copy from `{}` to `{}` does not move between registers and memory",
             kernel_[s.src.tensor].name, kernel_[s.dst.tensor].name);
     require(s.width >= 1, "a copy of {} elements", s.width);
   }

@@ -38,6 +38,9 @@ Built emit_tile(const Emission& e);
 /// A sum of products in tiles on matrix units (fields.precision).
 Built emit_matrix_tile(const Emission& e);
 
+/// A reduction along one long axis that multiplies matrices on the way, on matrix units.
+Built emit_stream(const Emission& e);
+
 /// The format in which the nodes' real numbers compute: f64 where they touch an f64 tensor.
 Type compute_type(const graph::Graph& graph, const std::vector<const graph::Node*>& nodes);
 

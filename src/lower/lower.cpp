@@ -135,6 +135,7 @@ private:
     case plan::Emitter::tile:
       built = e.fields.precision == plan::Precision::full ? emit_tile(e) : emit_matrix_tile(e);
       break;
+    case plan::Emitter::stream: built = emit_stream(e); break;
     }
     Known known{kernel::KernelId(static_cast<uint32_t>(program_.kernels.size())),
                 {},

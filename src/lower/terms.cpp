@@ -6,6 +6,7 @@
 #include "lower/vectors.h"
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace tang::lower {
 
@@ -135,16 +136,19 @@ void Terms::hoist(std::span<const ExprId> roots, ExprId path, bool states) {
   for (ExprId id : order) {
     auto divisor = ready.contains(id) ? std::nullopt : invariant_divisor(store[id]);
     if (!divisor || !ready.contains(*divisor) || reciprocals_.contains(*divisor)) continue;
-    ValueId value = lower(*divisor);
-    // A divisor so small that its reciprocal overflows is scaled together with the dividend.
-    auto& v = builder_.values();
-    int scale = real_ == Type::f64 ? 1000 : 100;
-    ValueId tiny = v.less(v.unary(Op::abs, value), v.real(std::ldexp(1.0, -scale), real_));
-    ValueId factor =
-        builder_.let("s", v.select(tiny, v.real(std::ldexp(1.0, scale), real_), v.real(1, real_)));
-    ValueId reciprocal = v.binary(Op::div, v.real(1, real_), v.binary(Op::mul, value, factor));
-    reciprocals_[*divisor] = {factor, builder_.let("r", reciprocal)};
+    reciprocals_[*divisor] = reciprocal_of(lower(*divisor));
   }
+}
+
+Terms::Reciprocal Terms::reciprocal_of(ValueId divisor) {
+  // A divisor so small that its reciprocal overflows is scaled together with the dividend.
+  auto& v = builder_.values();
+  int scale = real_ == Type::f64 ? 1000 : 100;
+  ValueId tiny = v.less(v.unary(Op::abs, divisor), v.real(std::ldexp(1.0, -scale), real_));
+  ValueId factor =
+      builder_.let("s", v.select(tiny, v.real(std::ldexp(1.0, scale), real_), v.real(1, real_)));
+  ValueId reciprocal = v.binary(Op::div, v.real(1, real_), v.binary(Op::mul, divisor, factor));
+  return {factor, builder_.let("r", reciprocal)};
 }
 
 Type Terms::type_of(ExprId id) const {
@@ -283,6 +287,8 @@ ValueId Terms::operation(const Expr& e, Type type) {
   Scalar in = store[operands[0]].scalar;
   Type t = in == Scalar::real ? real_ : in == Scalar::boolean ? Type::boolean : common(operands);
   if (e.scalar == Scalar::integer && t != Type::index && type == Type::i64) t = Type::i64;
+  if (e.op == Op::exp && powers_of_two_)
+    return v.unary(Op::exp2, v.binary(Op::mul, at(operands[0], t), v.real(std::numbers::log2e, t)));
   if (operands.size() == 1) return v.unary(e.op, at(operands[0], t));
   if (auto divisor = invariant_divisor(e))
     if (auto r = reciprocals_.find(*divisor); r != reciprocals_.end())

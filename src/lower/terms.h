@@ -57,6 +57,19 @@ public:
   /// reciprocal (a law over the reals), which `hoist` computes once.
   void multiply_by_reciprocals(graph::IndexId index) { reciprocal_index_ = index; }
 
+  /// x / d = (x * factor) * reciprocal, where factor is 1 but for the smallest divisors.
+  struct Reciprocal {
+    ValueId factor, reciprocal;
+  };
+  Reciprocal reciprocal_of(ValueId divisor);
+  /// What quotients by this divisor become products with from here on.
+  void set_reciprocal(ExprId divisor, Reciprocal r) { reciprocals_[divisor] = r; }
+
+  /// exp(x) = exp2(x log2 e) from here on. Units compute powers of 2, and the product loses |x|
+  /// units in the last place of a value e^x: next to nothing of a sum whose largest terms are
+  /// near 1.
+  void use_powers_of_two() { powers_of_two_ = true; }
+
   /// Values of the terms, loads emitted at the builder's place. `path` is a boolean term under
   /// which alone the terms are needed (empty = always).
   std::vector<ValueId> lower(std::span<const ExprId> roots, ExprId path = {});
@@ -121,11 +134,8 @@ private:
   Override override_;
   Override operands_;
   graph::IndexId reciprocal_index_;
-  /// x / d = (x * factor) * reciprocal, where factor is 1 but for the smallest divisors.
-  struct Reciprocal {
-    ValueId factor, reciprocal;
-  };
-  std::unordered_map<ExprId, Reciprocal> reciprocals_; ///< by divisor, from `hoist`
+  bool powers_of_two_ = false;
+  std::unordered_map<ExprId, Reciprocal> reciprocals_; ///< by divisor
   /// What is bound, emitted and known at the place where terms are lowered.
   struct Context {
     explicit Context(const graph::Graph& graph) : prover(std::make_unique<graph::Prover>(graph)) {}

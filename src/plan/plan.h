@@ -9,7 +9,8 @@ namespace tang::plan {
 enum class Emitter : uint8_t {
   point, ///< one thread per point; reductions and scans run inside the thread
   row,   ///< nodes over common rows: maps and reductions along one inner axis, one pass
-  tile   ///< a contraction: operands that depend on part of the points, tiled twice
+  tile,  ///< a contraction: operands that depend on part of the points, tiled twice
+  stream ///< a reduction along one long axis that multiplies matrices on the way
 };
 std::string_view name(Emitter emitter);
 

@@ -10,6 +10,7 @@ std::string_view name(Emitter emitter) {
   case Emitter::point: return "point";
   case Emitter::row: return "row";
   case Emitter::tile: return "tile";
+  case Emitter::stream: return "stream";
   }
   return "";
 }

@@ -59,9 +59,10 @@ struct Storage {
   Word type; ///< of one element in memory; packed formats: of one byte
   Word load; ///< a value of the natural type (printer.cpp, register_type)
   Precedence load_precedence;
-  Word store;   ///< a statement without `;` from a value of the natural type
-  Word round;   ///< a value of the natural type rounded to the format and back
-  Word include; ///< a line that the patterns need; may be empty
+  Word store;     ///< a statement without `;` from a value of the natural type
+  Word round;     ///< a value of the natural type rounded to the format and back
+  Word include;   ///< a line that the patterns need; may be empty
+  Word pair = ""; ///< a statement that puts two rounded values `$v` into word `$i` of a fragment
 };
 struct Storages {
   Storage f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, i4, u32, u8, u4, boolean;

@@ -11,12 +11,6 @@ using enum Precedence;
 
 namespace {
 
-/// Whether several elements share a register, which only instructions read and write.
-bool is_fragment(const Tensor& tensor) {
-  return tensor.memory == Memory::registers && graph::info(tensor.type).bits < 32 &&
-         tensor.type != graph::ElemType::boolean;
-}
-
 /// The storage that registers have: their machine format.
 std::string_view register_word(const Words& words, const Tensor& tensor) {
   return is_fragment(tensor) ? words.fragment_type.text() : word(words, register_type(tensor.type));
@@ -54,6 +48,7 @@ private:
   void print(const Atom&);
   std::string operand(const Ref& ref, const atomics::Operand& operand);
   void print(const Spec&);
+  void pack(const Copy&);
   void move_elements(const Copy& copy, const Ref& memory, const Ref& registers, bool load);
   bool refuse_packed(TensorId id);
   void store_now(const Store&);
@@ -388,6 +383,7 @@ void Printer::print(const Store& store) {
 
 void Printer::print(const Copy& copy) {
   bool load = in_registers(copy.dst);
+  if (load && in_registers(copy.src)) return pack(copy);
   TANG_CHECK(load || in_registers(copy.src), "a copy in kernel `{}` touches no registers",
              kernel_.name);
   open_if(copy.predicate);
@@ -399,6 +395,25 @@ void Printer::print(const Copy& copy) {
 std::string plus(const std::string& base, const std::string& lane) {
   if (base.empty() || base == "0") return lane;
   return lane == "0" ? base : base + " + " + lane;
+}
+
+/// Neighbouring values rounded into a fragment, two to a register.
+void Printer::pack(const Copy& copy) {
+  const Storage& storage = dialect_.storages[kernel_[copy.dst.tensor].type];
+  TANG_CHECK(!storage.pair.text().empty() && !copy.predicate, "kernel `{}` rounds into fragments",
+             kernel_.name);
+  auto text = [&](const Ref& ref) { return values_.text(ref.coordinates[0], additive); };
+  values_.push();
+  std::string pair = names_.add("pair"), to = text(copy.dst), from = text(copy.src);
+  auto source = [&](const std::string& lane) {
+    return register_text(copy.src.tensor, plus(from, lane));
+  };
+  if (!dialect_.words.unroll.text().empty()) out_.raw(std::string(dialect_.words.unroll.text()));
+  Piece value{source("2 * " + pair) + ", " + source(fmt::format("2 * {} + 1", pair)), lowest};
+  out_.line("for (int {0} = 0; {0} < {1}; ++{0}) {2};", pair, copy.width / 2,
+            values_.move(storage.pair.text(), tensor_names_[copy.dst.tensor.value],
+                         fmt::format("({}) / 2 + {}", to, pair), value));
+  values_.pop();
 }
 
 void Printer::move_elements(const Copy& copy, const Ref& memory, const Ref& registers, bool load) {

@@ -46,6 +46,7 @@ public:
     case plan::Emitter::point: return point();
     case plan::Emitter::row: return row();
     case plan::Emitter::tile: return machine_.hardware_grid ? staged_tile() : register_tile();
+    case plan::Emitter::stream: return stream();
     }
     return {};
   }
@@ -54,10 +55,10 @@ private:
   /// Fields that this emitter does not read would say something untrue.
   Fault unused() const {
     const Fields initial;
-    constexpr unsigned point = 1, row = 2, tile = 4, every = point | row | tile;
-    const unsigned reader = kernel_.emitter == plan::Emitter::point ? point
-                            : kernel_.emitter == plan::Emitter::row ? row
-                                                                    : tile;
+    constexpr unsigned point = 1, row = 2, tile = 4, stream = 8,
+                       every = point | row | tile | stream;
+    constexpr unsigned readers[] = {point, row, tile, stream};
+    const unsigned reader = readers[static_cast<size_t>(kernel_.emitter)];
     Fault fault;
     std::string_view emitter = plan::name(kernel_.emitter);
 #define TANG_FIELD(type, name, initial_value, least, greatest, readers, text)                      \
@@ -183,6 +184,11 @@ private:
       return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
                          machine_.shared_bytes);
     return {};
+  }
+
+  Fault stream() const {
+    const auto& c = std::get<Comprehension>(nodes_[kernel_.nodes[0]].definition);
+    return why_no_stream(graph_, c, f_, machine_);
   }
 
   Fault matrix_tile() const {

@@ -10,8 +10,8 @@ using targets::TableReader;
 
 namespace {
 
-constexpr plan::Emitter emitters[] = {plan::Emitter::point, plan::Emitter::row,
-                                      plan::Emitter::tile};
+constexpr plan::Emitter emitters[] = {plan::Emitter::point, plan::Emitter::row, plan::Emitter::tile,
+                                      plan::Emitter::stream};
 
 class ScheduleReader {
 public:

@@ -16,6 +16,9 @@ struct Machine {
   int64_t dynamic_shared_bytes = 49152; ///< per block, where the launcher asks for it
   int registers = 65536;                ///< 32-bit, per multiprocessor
   int units = 1;                        ///< multiprocessors or cores
+  /// A computed factor of a product may be rounded to the format of the other, as matrix units need
+  /// (language.md 5, operand rule).
+  bool rounds_operands = true;
 };
 
 /// level 0: one naive point kernel per comprehension. From 1: rows and tiles.

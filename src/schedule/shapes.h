@@ -64,6 +64,14 @@ void add_matrix_variants(const graph::Graph& graph, const graph::Comprehension& 
                          const graph::Sides& sides, const MatrixProduct& product,
                          const Machine& machine, plan::KernelPlan& kernel);
 
+/// Why a streamed reduction cannot run with these fields; empty where it can.
+std::optional<std::string> why_no_stream(const graph::Graph& graph,
+                                         const graph::Comprehension& node,
+                                         const plan::Fields& fields, const Machine& machine);
+/// No variants where the node is no streamed reduction or the target lacks its instructions.
+plan::KernelPlan plan_stream(const graph::Graph& graph, const graph::Comprehension& node,
+                             const Machine& machine);
+
 plan::KernelPlan plan_point(const graph::Graph& graph, const graph::Comprehension& node, int level,
                             const Machine& machine);
 plan::KernelPlan plan_row(const graph::Graph& graph, const std::vector<graph::Node>& nodes,

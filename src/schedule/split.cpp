@@ -30,6 +30,7 @@ public:
     if (lists && (m.k == 0 || c->reduction->axes.size() > 1)) return std::nullopt;
     for (const Result& result : c->results)
       if (graph_[result.tensor].over) return std::nullopt;
+    if (!plan_stream(graph_, *c, machine_).variants.empty()) return std::nullopt;
     auto sides = contraction(graph_, *c);
     bool tile = sides && worth_tiling(graph_, *c, *sides);
     // Without tiles a reduction over several axes runs inside one thread: its rows come first.

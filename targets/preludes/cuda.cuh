@@ -18,6 +18,19 @@ static inline uint8_t tg_f32_to_e5m2(float value) {
 static inline float tg_e5m2_to_f32(uint8_t byte) {
   return __half2float(__half(__nv_cvt_fp8_to_halfraw(byte, __NV_E5M2)));
 }
+//// tg_pair_f16
+// Two values side by side in 32 bits, the first in the lower half, each rounded to nearest even.
+static inline uint32_t tg_pair_f16(float a, float b) {
+  uint32_t r;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+  return r;
+}
+//// tg_pair_bf16
+static inline uint32_t tg_pair_bf16(float a, float b) {
+  uint32_t r;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+  return r;
+}
 //// tg_fast_exp_f32
 static inline float tg_fast_exp_f32(float a) { return __expf(a); }
 //// tg_fast_exp_f64

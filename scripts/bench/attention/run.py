@@ -2,32 +2,34 @@
 """Causal attention, forward and backward, beside PyTorch: time, memory and error, side by side in one run.
 
     for f in scripts/bench/attention/*.tg; do tangc $f --target sm_90a -d DIR; done
-    python3 scripts/bench/attention/run.py DIR [S...]
+    python3 scripts/bench/attention/run.py DIR [--width D] [--heads H] [--no-math] [S...]
+
+D is what the programs say, 64 unless they were changed. Shared objects in DIR are taken as they are.
 
 `flash` is PyTorch's fused attention (tensor cores), `math` its plain one, which stores S x S scores. Workspace is
 what the caller must give tangc's launcher; PyTorch's is the peak of its allocator above the operands and results.
 Errors are relative to the largest value of a float64 computation of the last 64 rows (dq, o) and columns (dk, dv)
 of the first head. Needs nvcc, a CUDA device and PyTorch.
 """
+import argparse
 import concurrent.futures
 import ctypes
 import math
 import pathlib
 import statistics
 import subprocess
-import sys
 
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 TARGET = "sm_90a"
-HEADS, WIDTH = 4, 64
 
 
 def build(folder, name):
     source, library = folder / f"{name}.{TARGET}.cu", folder / f"{name}.so"
-    subprocess.run(["nvcc", "-arch=" + TARGET, "-O3", "-shared", "-Xcompiler", "-fPIC", "-o", library, source], check=True)
+    if not library.exists():
+        subprocess.run(["nvcc", "-arch=" + TARGET, "-O3", "-shared", "-Xcompiler", "-fPIC", "-o", library, source], check=True)
     return ctypes.CDLL(str(library.resolve()))
 
 
@@ -79,10 +81,10 @@ def exact(q, k, v, go, rows=64):
     length = q.shape[0]
     last = slice(length - rows, length)
     mask = torch.arange(length, device="cuda")[None, :] > torch.arange(length - rows, length, device="cuda")[:, None]
-    p = (q[last] @ k.T / math.sqrt(WIDTH)).masked_fill(mask, -math.inf).softmax(-1)
+    p = (q[last] @ k.T / math.sqrt(q.shape[-1])).masked_fill(mask, -math.inf).softmax(-1)
     o = p @ v
     dp = go[last] @ v.T
-    ds = p * (dp - (o * go[last]).sum(-1, keepdim=True)) / math.sqrt(WIDTH)
+    ds = p * (dp - (o * go[last]).sum(-1, keepdim=True)) / math.sqrt(q.shape[-1])
     return {"o": o, "dq": ds @ k, "dk": ds[:, last].T @ q[last], "dv": p[:, last].T @ go[last]}
 
 
@@ -91,8 +93,14 @@ def error(found, expected):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    lengths = [int(s) for s in sys.argv[2:]] or [1024, 4096, 16384]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--heads", type=int, default=16)
+    parser.add_argument("--no-math", action="store_true")
+    parser.add_argument("lengths", type=int, nargs="*")
+    options = parser.parse_intermixed_args()
+    folder, lengths = options.folder, options.lengths or [512, 1024, 4096, 16384]
     torch.manual_seed(1)
     print(f"{torch.cuda.get_device_properties(0).name}, torch {torch.__version__}, CUDA {torch.version.cuda}")
     names = ("attention", "attention_backward")
@@ -100,18 +108,21 @@ def main():
         forward, backward = pool.map(lambda n: build(folder, n), names)
     print(f"{'pass':9}{'S':>7}{'ms':>9}{'workspace MB':>14}{'flash ms':>10}{'MB':>8}{'math ms':>9}{'MB':>8}{'flash/ours':>11}  max err")
     for length in lengths:
-        shape = (1, HEADS, length, WIDTH)
+        shape = (1, options.heads, length, options.width)
         q, k, v, go = (torch.randn(shape, device="cuda").half() for _ in range(4))
         wanted = exact(q, k, v, go)
         nan = lambda: torch.full(shape, float("nan"), device="cuda", dtype=torch.float16)
-        rounds = 5
+        rounds = 9
         o, dq, dk, dv = nan(), nan(), nan(), nan()
-        run_forward, forward_bytes = launcher(forward, names[0], (1, HEADS, length))
-        run_backward, backward_bytes = launcher(backward, names[1], (1, HEADS, length))
+        run_forward, forward_bytes = launcher(forward, names[0], (1, options.heads, length))
+        run_backward, backward_bytes = launcher(backward, names[1], (1, options.heads, length))
         ours = median_ms(lambda: run_forward(q, k, v, o), rounds)
         ours_back = median_ms(lambda: run_backward(q, k, v, go, dq, dk, dv), rounds)
         peers = {}
         for name, backend in (("flash", SDPBackend.FLASH_ATTENTION), ("math", SDPBackend.MATH)):
+            if name == "math" and options.no_math:
+                peers[name] = (math.nan,) * 4
+                continue
             with sdpa_kernel(backend):
                 leaves = [t.clone().requires_grad_() for t in (q, k, v)]
                 step = lambda: [F.scaled_dot_product_attention(q, k, v, is_causal=True)]

@@ -1,0 +1,164 @@
+#include "lower/matrix_unit.h"
+#include "atomics/check.h"
+#include "base/check.h"
+#include "layout/layout.h"
+#include <algorithm>
+
+namespace tang::lower {
+
+using graph::Op;
+using layout::Layout;
+using layout::Mode;
+
+namespace {
+
+int extent_along(const Layout& layout, const std::string& axis) {
+  return static_cast<int>(atomics::extents_by_axis(layout).at(axis));
+}
+
+/// `count` fragments one behind the other along an axis, as one of so many times the values.
+Layout repeated(const Layout& fragment, int count, const std::string& axis) {
+  std::vector<Layout> parts = fragment.parts();
+  int step = extent_along(fragment, axis);
+  Layout more =
+      Layout::leaf({layout::Monomial::constant(count), {layout::Monomial::constant(step), axis}});
+  return Layout::tuple({parts[0], Layout::tuple({parts[1], more})});
+}
+
+/// The coordinate along an axis of a number of a flat list of modes.
+int64_t along(const Layout& modes, const std::string& axis, int64_t number) {
+  int64_t place = 0;
+  for (const Mode& mode : modes.leaves) {
+    if (mode.stride.basis == axis) place += number % mode.size.factor * mode.stride.amount.factor;
+    number /= mode.size.factor;
+  }
+  return place;
+}
+
+} // namespace
+
+MatrixUnit::MatrixUnit(Builder& builder, const std::string& target, graph::ElemType format)
+    : b_(builder), target_(target), format_(format),
+      product_(atomics::find_matmul(target, graph::ElemType::f32, format, format)) {
+  TANG_CHECK(product_, "no product of {} on {}", graph::info(format).name, target);
+  const auto& d = product_->operands[0];
+  const auto& a = product_->operands[1];
+  atom_m = extent_along(d.layout, "m"), atom_n = extent_along(d.layout, "n");
+  atom_k = extent_along(a.layout, "k");
+  d_values = d.values, a_values = a.values;
+}
+
+ValueId MatrixUnit::add_threads(int warps) {
+  auto& v = b_.values();
+  auto mode = [&](const char* name, int extent) {
+    VarId id = v.add_var({name, Type::index, 0, extent - 1});
+    b_.kernel().threads.push_back({id, extent});
+    return v.variable(id);
+  };
+  // The lane's digits are those of the accumulators, which every point has one of.
+  const Layout lanes = product_->operands[0].layout.parts()[0];
+  lane = lane_m = lane_n = v.integer(0);
+  int64_t below = 1;
+  for (const Mode& each : lanes.leaves) {
+    ValueId number = mode("lane", static_cast<int>(each.size.factor));
+    lane = v.add(lane, v.mul(number, v.integer(below)));
+    ValueId& place = each.stride.basis == "m" ? lane_m : lane_n;
+    place = v.add(place, v.mul(number, v.integer(each.stride.amount.factor)));
+    if (each.stride.basis == "n")
+      first_of_row_ = v.both(first_of_row_, v.binary(Op::eq, number, v.integer(0)));
+    below *= each.size.factor;
+  }
+  ValueId warp = mode("warp", warps);
+  lane = b_.let("lane", lane);
+  thread = b_.let("thread", v.add(lane, v.mul(warp, v.integer(below))));
+  thread_count = static_cast<int>(below) * warps;
+  return warp;
+}
+
+MatrixUnit::Digit MatrixUnit::digit(const std::string& basis) const {
+  const Layout values = product_->operands[0].layout.parts()[1];
+  Digit out;
+  int64_t below = 1;
+  int found = 0;
+  for (const Mode& mode : values.leaves) {
+    if (mode.stride.basis == basis) {
+      out = {static_cast<int>(mode.size.factor), static_cast<int>(below),
+             static_cast<int>(mode.stride.amount.factor)};
+      ++found;
+    }
+    below *= mode.size.factor;
+  }
+  TANG_CHECK(found <= 1, "accumulators of {} lie in {} digits along {}", product_->name, found,
+             basis);
+  return out;
+}
+
+bool MatrixUnit::chains() const {
+  const Layout &d = product_->operands[0].layout, &a = product_->operands[1].layout;
+  auto dp = d.parts(), ap = a.parts();
+  if (a_values % d_values) return false;
+  int64_t lanes = product_->operands[0].threads;
+  for (int64_t number = 0; number < lanes; ++number)
+    for (int value = 0; value < a_values; ++value) {
+      int atom = value / d_values, within = value % d_values;
+      int64_t m = along(dp[0], "m", number) + along(dp[1], "m", within);
+      int64_t n = along(dp[0], "n", number) + along(dp[1], "n", within) + int64_t{atom} * atom_n;
+      if (along(ap[0], "m", number) + along(ap[1], "m", value) != m ||
+          along(ap[0], "k", number) + along(ap[1], "k", value) != n)
+        return false;
+    }
+  return true;
+}
+
+std::vector<int> MatrixUnit::column_masks() const {
+  std::vector<int> masks;
+  int64_t below = 1;
+  const Layout lanes = product_->operands[0].layout.parts()[0];
+  for (const Mode& mode : lanes.leaves) {
+    if (mode.stride.basis == "n")
+      for (int64_t bit = 1; bit < mode.size.factor; bit *= 2)
+        masks.push_back(static_cast<int>(below * bit));
+    below *= mode.size.factor;
+  }
+  return masks;
+}
+
+MatrixUnit::Source MatrixUnit::source(const std::string& side, const std::string& contiguous,
+                                      int most) const {
+  const atomics::Operand& operand = product_->operands[side == "m" ? 1 : 2];
+  for (int group : {4, 2, 1}) {
+    if (most % group) continue;
+    auto load = atomics::find_fragment_load(target_, format_, repeated(operand.layout, group, side),
+                                            contiguous);
+    if (load) return {*load, group, operand.values};
+  }
+  TANG_CHECK(false, "nothing loads fragments along {} of {}", side, product_->name);
+  return {};
+}
+
+std::map<std::string, ValueId> MatrixUnit::coordinates(const Layout& lanes) {
+  auto& v = b_.values();
+  std::map<std::string, ValueId> at{{"m", v.integer(0)}, {"n", v.integer(0)}, {"k", v.integer(0)}};
+  int64_t below = 1;
+  for (const Mode& mode : lanes.leaves) {
+    ValueId digit = v.binary(Op::mod, v.binary(Op::floordiv, lane, v.integer(below)),
+                             v.integer(mode.size.factor));
+    ValueId& sum = at[mode.stride.basis];
+    sum = v.add(sum, v.mul(digit, v.integer(mode.stride.amount.factor)));
+    below *= mode.size.factor;
+  }
+  for (auto& [basis, value] : at) value = b_.let("lane_" + basis, value);
+  return at;
+}
+
+void MatrixUnit::load(const Source& source, const std::string& side, kernel::Ref into,
+                      const std::function<kernel::Ref(ValueId point, ValueId term)>& place) {
+  auto at = coordinates(source.load.lanes);
+  b_.emit({kernel::Atom{source.load.row, {std::move(into), place(at[side], at["k"])}, {}, {}}});
+}
+
+void MatrixUnit::multiply(kernel::Ref d, kernel::Ref a, kernel::Ref b) {
+  b_.emit({kernel::Atom{product_, {std::move(d), std::move(a), std::move(b)}, {}, {}}});
+}
+
+} // namespace tang::lower

@@ -1,0 +1,67 @@
+#pragma once
+// Warps that multiply matrices: what rows of atomics/ say about the fragments that a thread holds.
+#include "atomics/match.h"
+#include "lower/builder.h"
+#include <map>
+
+namespace tang::lower {
+
+class MatrixUnit {
+public:
+  /// Factors in `format`, sums in f32.
+  MatrixUnit(Builder& builder, const std::string& target, graph::ElemType format);
+
+  /// Adds the modes of a warp's lanes to the block, then those of `warps`; returns the warp's
+  /// number.
+  ValueId add_threads(int warps);
+
+  /// Values of a thread's accumulators along one side of a tile: value `value * i` of an atom lies
+  /// `place * i` further along the side, i < count.
+  struct Digit {
+    int count = 1, value = 1, place = 1;
+  };
+  Digit rows() const { return digit("m"); }
+  Digit columns() const { return digit("n"); }
+
+  /// How fragments of one operand come from a tile in shared memory.
+  struct Source {
+    atomics::FragmentLoad load;
+    int group = 1;  ///< fragments along the operand's side that one load brings
+    int values = 0; ///< of one fragment
+  };
+  /// Fragments of A (side m) or B (side n) whose neighbours in memory lie along `contiguous`, "k"
+  /// or the side. Several at once where `most` fragments are wanted.
+  Source source(const std::string& side, const std::string& contiguous, int most) const;
+  /// Loads the fragments that begin at these coordinates of a tile: `place` makes the reference of
+  /// a point along the side and one along k.
+  void load(const Source& source, const std::string& side, kernel::Ref into,
+            const std::function<kernel::Ref(ValueId point, ValueId term)>& place);
+  /// d += a b, each the first register of a fragment.
+  void multiply(kernel::Ref d, kernel::Ref a, kernel::Ref b);
+
+  /// Whether the accumulators of neighbours along the columns, one after the other, are a fragment
+  /// of A value by value: then a result is a factor of the next product without an exchange.
+  bool chains() const;
+  /// Holds for one of the lanes that hold parts of a row.
+  ValueId first_of_row() const { return first_of_row_; }
+  /// Masks of the shuffles among lanes that hold parts of one row.
+  std::vector<int> column_masks() const;
+
+  int atom_m = 0, atom_n = 0, atom_k = 0; ///< an instruction's extents
+  int d_values = 0, a_values = 0;         ///< of a thread's fragments
+  ValueId lane, thread;                   ///< numbers in the warp and in the block
+  ValueId lane_m, lane_n;                 ///< coordinates of the lane's first accumulator
+  int thread_count = 0;
+
+private:
+  Digit digit(const std::string& basis) const;
+  std::map<std::string, ValueId> coordinates(const layout::Layout& lanes);
+
+  Builder& b_;
+  std::string target_;
+  graph::ElemType format_;
+  const atomics::Row* product_;
+  ValueId first_of_row_;
+};
+
+} // namespace tang::lower

@@ -1,0 +1,139 @@
+// Streamed reductions on matrix units: which nodes are such, and how large their tiles are.
+#include "atomics/match.h"
+#include "graph/streaming.h"
+#include "schedule/shapes.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tang::schedule {
+
+using graph::Comprehension;
+using graph::ElemType;
+using graph::Graph;
+using graph::Streaming;
+
+namespace {
+
+/// Elements that one asynchronous copy moves: 16 bytes.
+constexpr int copied = 8;
+/// Accumulators of a thread that leave room for operands.
+constexpr int most_accumulators = 192;
+
+/// Extents of an inner axis are padded to whole instructions.
+int padded(const Graph& graph, const graph::Axis& axis) {
+  return static_cast<int>((*graph.exprs.as_integer(axis.extent) + 15) / 16 * 16);
+}
+
+std::optional<Streaming> on_units(const Graph& graph, const Comprehension& c,
+                                  const Machine& machine) {
+  auto s = graph::streaming(graph, c);
+  if (!s || !atomics::find_matmul(machine.target, ElemType::f32, s->format, s->format) ||
+      !atomics::find_commit(machine.target, "cp_async"))
+    return std::nullopt;
+  bool rounds =
+      std::any_of(s->amounts.begin(), s->amounts.end(), [](const auto& a) { return bool(a.read); });
+  if (rounds && !machine.rounds_operands) return std::nullopt;
+  // Sums are f32: nothing that the node touches may ask for more.
+  graph::Node node{c, {}, {}};
+  for (graph::TensorId id : graph::reads_of(graph, node))
+    if (graph[id].type == ElemType::f64) return std::nullopt;
+  for (const graph::Result& result : c.results) {
+    const graph::Tensor& t = graph[result.tensor];
+    if (t.type == ElemType::f64 || graph::is_packed(t.type)) return std::nullopt;
+    for (const graph::Axis& axis : result.extra)
+      if (!graph.exprs.as_integer(axis.extent)) return std::nullopt;
+  }
+  return s;
+}
+
+/// Accumulators of a thread for each row of 16 of its warp.
+int accumulators(const Graph& graph, const Streaming& s, const plan::Fields& f) {
+  int columns = 0;
+  for (const Streaming::Amount& a : s.amounts)
+    if (a.read) columns += padded(graph, a.axis);
+  columns += static_cast<int>(s.scores.size()) * f.block_n;
+  return columns * f.warp_m / 32;
+}
+
+/// Rows of the block and the ring of stretches, each line padded by 16 bytes. Reads that share a
+/// tile are counted once each, so this is at most too much.
+int64_t shared_bytes(const Graph& graph, const Streaming& s, const plan::Fields& f) {
+  int64_t rows = 0, stretch = 0;
+  for (const Streaming::Score& score : s.scores) {
+    rows += padded(graph, score.depth) + copied;
+    stretch += padded(graph, score.depth) + copied;
+  }
+  for (const Streaming::Amount& a : s.amounts)
+    if (a.read) stretch += padded(graph, a.axis) + copied;
+  int64_t words = static_cast<int64_t>(s.columns.size()) * 4;
+  return 2 * rows * f.block_m + f.pipeline * f.block_n * (2 * stretch + words);
+}
+
+plan::Fields fields(const Streaming& s, const Machine& machine, int block_m, int warp_m,
+                    int block_n, int pipeline) {
+  plan::Fields f;
+  f.precision = plan::precision_of(s.format);
+  f.block_m = block_m, f.warp_m = warp_m, f.block_n = block_n, f.pipeline = pipeline;
+  f.vector = copied;
+  f.threads = machine.warp * (block_m / warp_m);
+  return f;
+}
+
+std::optional<std::string> fault(const Graph& graph, const Streaming& s, const plan::Fields& f,
+                                 const Machine& machine) {
+  if (f.precision != plan::precision_of(s.format))
+    return fmt::format("its factors are {}, not {}", plan::name(plan::precision_of(s.format)),
+                       plan::name(f.precision));
+  if (f.vector != copied)
+    return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);
+  if (f.warp_m < 16 || f.warp_m % 16) return "`warp_m` is a multiple of 16";
+  if (f.block_m < f.warp_m || f.block_m % f.warp_m)
+    return "warps share the rows of a block evenly: `block_m % warp_m` is 0";
+  if (f.block_n < 16 || f.block_n % 16) return "`block_n` is a multiple of 16";
+  if (f.pipeline < 2) return "at least 2 stretches are under way: `pipeline: 2`";
+  int threads = machine.warp * (f.block_m / f.warp_m);
+  if (f.threads != threads)
+    return fmt::format("the block has {} threads, not {}: {} * (block_m / warp_m)", threads,
+                       f.threads, machine.warp);
+  if (threads > machine.max_threads)
+    return fmt::format("a block of {} threads is beyond the target's {}", threads,
+                       machine.max_threads);
+  if (int n = accumulators(graph, s, f); n > most_accumulators)
+    return fmt::format("{} accumulators of a thread are beyond {}", n, most_accumulators);
+  if (int64_t bytes = shared_bytes(graph, s, f); bytes > machine.dynamic_shared_bytes)
+    return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
+                       machine.dynamic_shared_bytes);
+  return {};
+}
+
+} // namespace
+
+std::optional<std::string> why_no_stream(const Graph& graph, const Comprehension& c,
+                                         const plan::Fields& f, const Machine& machine) {
+  auto s = on_units(graph, c, machine);
+  if (!s) return "it is no streamed reduction of products in one format that matrix units take";
+  return fault(graph, *s, f, machine);
+}
+
+plan::KernelPlan plan_stream(const Graph& graph, const Comprehension& c, const Machine& machine) {
+  plan::KernelPlan kernel;
+  auto s = on_units(graph, c, machine);
+  if (!s) return kernel;
+  kernel.emitter = plan::Emitter::stream;
+  kernel.reason = "scores and what they weigh are two products over one streamed axis";
+  // More rows of a warp reuse the stretch more often; a short stretch needs fewer registers.
+  constexpr struct {
+    int block_m, warp_m, block_n, pipeline;
+  } shapes[] = {{128, 32, 64, 2}, {64, 16, 64, 2}, {128, 32, 32, 2},
+                {64, 16, 32, 2},  {64, 16, 16, 2}, {32, 16, 16, 2}};
+  for (const auto& shape : shapes) {
+    plan::Fields f =
+        fields(*s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline);
+    if (fault(graph, *s, f, machine)) continue;
+    kernel.variants.push_back({f, {}});
+    break;
+  }
+  return kernel;
+}
+
+} // namespace tang::schedule
