@@ -1,0 +1,42 @@
+#pragma once
+// What the tests of the simulator share: a program of a `.tg` file, run on random data and held to
+// the graph interpreter.
+#include "driver/pipeline.h"
+#include "interpret/run_kernel.h"
+
+namespace tang::simulate_test {
+
+struct Request {
+  std::string text, name; ///< the module, and what messages call it
+  std::string target = "sm_80";
+  int level = 2;
+  std::vector<std::pair<std::string, int64_t>> dims; ///< sizes of the run
+  bool bound = false;                                ///< compiled for these sizes alone
+  std::string schedule;                              ///< text of `--schedule`; empty: the selector's
+  uint64_t seed = 1;
+};
+
+/// A module as compiled for a target, with its dims in order.
+struct Compiled {
+  graph::Graph written, graph; ///< as parsed; as rewritten and lowered
+  kernel::Program program;
+  std::vector<int64_t> dims;
+};
+
+/// Throws std::runtime_error with the diagnostics where that fails.
+Compiled compile(const Request& request);
+
+struct Outcome {
+  std::vector<std::string> faults; ///< wrong outputs and findings, one line each
+  interpret::RunReport report;
+  double worst = 0; ///< largest difference of a real, in parts of what its output allows
+};
+
+/// Runs the program on random data; every output must be the interpreter's within what its format
+/// leaves open, or four times what computing in f32 changes, if that is more.
+Outcome simulate(const Compiled& compiled, uint64_t seed, const interpret::RunOptions& options = {});
+
+/// The text of a file, from the project's root.
+std::string file_text(const std::string& path);
+
+} // namespace tang::simulate_test
