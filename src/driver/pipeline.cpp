@@ -34,7 +34,7 @@ std::string count_of(const kernel::Program& program) {
   return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
 }
 
-schedule::Machine schedule_machine(const targets::TargetSpec& spec) {
+schedule::Machine schedule_machine(const targets::TargetSpec& spec, const CompileOptions& options) {
   const targets::Target& target = *spec.target;
   schedule::Machine machine;
   machine.target = target.name;
@@ -46,6 +46,7 @@ schedule::Machine schedule_machine(const targets::TargetSpec& spec) {
   machine.dynamic_shared_bytes = target.has(Feature::dynamic_shared_memory)
                                      ? target.limit(LimitKey::dynamic_shared_bytes)
                                      : machine.shared_bytes;
+  machine.rounds_operands = options.native_operands;
   machine.registers = static_cast<int>(target.limit(LimitKey::registers_per_core));
   if (spec.device)
     machine.units = static_cast<int>(spec.device->capacity(targets::CapacityKey::sm_count));
@@ -179,14 +180,16 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
 
   // Reductions with too few rows for the machine run in parts.
   if (options.level >= 2) {
-    result.graph = split(std::move(result.graph), schedule_machine(spec), options.batch_invariant);
+    result.graph =
+        split(std::move(result.graph), schedule_machine(spec, options), options.batch_invariant);
     stages.done("split_reduction", count_of(result.graph),
                 [&] { return graph::to_text(result.graph); });
   }
 
   // Which nodes share a kernel, and how each runs: fields that a person can read and change.
-  result.plan = schedule::schedule(result.graph, options.level, schedule_machine(spec));
-  schedule::apply(input.schedule, result.graph, result.plan, schedule_machine(spec), general, sink);
+  result.plan = schedule::schedule(result.graph, options.level, schedule_machine(spec, options));
+  schedule::apply(input.schedule, result.graph, result.plan, schedule_machine(spec, options),
+                  general, sink);
   if (!sink.ok()) return std::nullopt;
   stages.done(
       "schedule", fmt::format("{} steps", result.plan.steps.size()),

@@ -198,7 +198,8 @@ private:
       int64_t elements = 1;
       for (kernel::ValueId extent : tensor.shape)
         elements *= kernel.values.as_integer(extent).value_or(1);
-      words += elements * (graph::info(tensor.type).bits > 32 ? 2 : 1);
+      int bits = graph::info(tensor.type).bits;
+      words += kernel::is_fragment(tensor) ? elements * bits / 32 : elements * (bits > 32 ? 2 : 1);
     }
     return words;
   }
@@ -220,6 +221,9 @@ private:
       if (const auto* store = std::get_if<kernel::Store>(&stmt.node)) note(store->dst, 1);
       if (const auto* copy = std::get_if<kernel::Copy>(&stmt.node))
         note(copy->src, copy->width), note(copy->dst, copy->width);
+      if (const auto* atom = std::get_if<kernel::Atom>(&stmt.node))
+        for (size_t i = 0; i < atom->operands.size(); ++i)
+          note(atom->operands[i], atom->row->operands[i].values);
     });
     for (size_t k = 0; k < kernel.params.size(); ++k) {
       auto at = widths.find(kernel.params[k]);
@@ -256,7 +260,22 @@ private:
     return {{"store", std::string(graph::info(tensor.type).name)},
             {"accumulate", accumulate},
             {"operands", input_.native_operands ? "native" : "exact"},
+            {"rounded", rounded()},
             {"tf32", input_.allow_tf32 ? "allowed, not used" : "not allowed"}};
+  }
+  /// The formats that the kernel rounds computed factors of products to (language.md 5, operand
+  /// rule).
+  Json rounded() {
+    std::set<std::string> formats;
+    if (const kernel::Variant* variant = general()) {
+      const kernel::Kernel& kernel = input_.program.kernels[variant->kernel.value];
+      kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        const auto* copy = std::get_if<kernel::Copy>(&stmt.node);
+        if (copy && kernel::is_fragment(kernel[copy->dst.tensor]))
+          formats.emplace(graph::info(kernel[copy->dst.tensor].type).name);
+      });
+    }
+    return formats;
   }
   Json error() {
     const graph::Tensor& tensor = stated();

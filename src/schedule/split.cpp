@@ -1,5 +1,6 @@
 // Reductions that a machine of many units runs in parts: split-K, split-KV, trees of sums.
 #include "schedule/split.h"
+#include "graph/streaming.h"
 #include "graph/typical.h"
 #include "schedule/shapes.h"
 #include <algorithm>
@@ -30,12 +31,15 @@ public:
     if (lists && (m.k == 0 || c->reduction->axes.size() > 1)) return std::nullopt;
     for (const Result& result : c->results)
       if (graph_[result.tensor].over) return std::nullopt;
-    if (!plan_stream(graph_, *c, machine_).variants.empty()) return std::nullopt;
+    auto stream = plan_stream(graph_, *c, machine_);
     auto sides = contraction(graph_, *c);
     bool tile = sides && worth_tiling(graph_, *c, *sides);
     // Without tiles a reduction over several axes runs inside one thread: its rows come first.
     const auto& axes = c->reduction->axes;
-    Load load = tile ? of_tiles(*c, *sides) : axes.size() == 1 ? of_row(n, *c) : of_threads(*c);
+    Load load = !stream.variants.empty() ? of_stream(*c, stream.variants.back().fields)
+                : tile                   ? of_tiles(*c, *sides)
+                : axes.size() == 1       ? of_row(n, *c)
+                                         : of_threads(*c);
     if (lists) load.shortest = 256;
     if (!batch_invariant_ && load.workers * 2 > load.wanted) return std::nullopt;
     if (!tile && axes.size() > 1) {
@@ -73,6 +77,17 @@ private:
     };
     double workers = blocks(sides.m, block) * blocks(sides.n, block) * blocks(sides.batch, 1);
     return {workers, double(machine_.units) * 2, 512};
+  }
+  /// A block per stretch of rows; each part brings its own operands and merges its own amounts.
+  Load of_stream(const Comprehension& c, const plan::Fields& fields) const {
+    auto streaming = graph::streaming(graph_, c);
+    auto points = [&](const std::vector<size_t>& axes) {
+      double product = 1;
+      for (size_t i : axes) product *= typical(graph_, c.points[i].extent);
+      return product;
+    };
+    double blocks = std::max(1.0, points(streaming->rows) / fields.block_m);
+    return {blocks * points(streaming->batch), double(machine_.units), 512};
   }
   /// A block per row where a row kernel takes it, else a thread.
   Load of_row(size_t n, const Comprehension& c) const {

@@ -54,8 +54,8 @@ void compare(const std::string& name, const Array& want, const std::vector<doubl
   int64_t wrong = 0, first = 0;
   for (int64_t n = 0; n < want.size(); ++n) {
     double w = want.as_real(n), g = got[static_cast<size_t>(n)];
-    bool good = std::isfinite(w) ? std::abs(g - w) <= allowed
-                                 : g == w || (std::isnan(g) && std::isnan(w));
+    bool good =
+        std::isfinite(w) ? std::abs(g - w) <= allowed : g == w || (std::isnan(g) && std::isnan(w));
     if (std::isfinite(w) && allowed > 0)
       outcome.worst = std::max(outcome.worst, std::abs(g - w) / allowed);
     if (!good && wrong++ == 0) first = n;
@@ -86,8 +86,8 @@ Compiled compile(const Request& request) {
   FileId file = sources.add(request.name, request.text);
   auto graph = parse::elaborate(sources, file, elaborate, sink);
   if (!graph) fail(sink, request.name + " is no module");
-  driver::Input input{request.name, request.name, "module", "", {}, *graph,
-                      rewrite::differentiate(*graph), {}};
+  driver::Input input{
+      request.name, request.name, "module", "", {}, *graph, rewrite::differentiate(*graph), {}};
 
   driver::CompileOptions options;
   options.level = request.level;
@@ -141,8 +141,7 @@ Outcome simulate(const Compiled& compiled, uint64_t seed, const interpret::RunOp
       argument.holds = driver::element_offsets(graph, graph.inputs[n], compiled.dims);
   }
   for (graph::TensorId id : graph.outputs)
-    arguments[buffer_of(compiled, id)].wanted =
-        driver::element_offsets(graph, id, compiled.dims);
+    arguments[buffer_of(compiled, id)].wanted = driver::element_offsets(graph, id, compiled.dims);
   Outcome outcome;
   outcome.report =
       interpret::run_program(compiled.program, graph, compiled.dims, arguments, options);

@@ -12,7 +12,7 @@ struct Request {
   int level = 2;
   std::vector<std::pair<std::string, int64_t>> dims; ///< sizes of the run
   bool bound = false;                                ///< compiled for these sizes alone
-  std::string schedule;                              ///< text of `--schedule`; empty: the selector's
+  std::string schedule; ///< text of `--schedule`; empty: the selector's
   uint64_t seed = 1;
 };
 
@@ -34,7 +34,8 @@ struct Outcome {
 
 /// Runs the program on random data; every output must be the interpreter's within what its format
 /// leaves open, or four times what computing in f32 changes, if that is more.
-Outcome simulate(const Compiled& compiled, uint64_t seed, const interpret::RunOptions& options = {});
+Outcome simulate(const Compiled& compiled, uint64_t seed,
+                 const interpret::RunOptions& options = {});
 
 /// The text of a file, from the project's root.
 std::string file_text(const std::string& path);
