@@ -1,4 +1,4 @@
-#include "lower/stream_tiles.h"
+#include "lower/stream/tiles.h"
 #include "base/check.h"
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "lower/stream_bounds.h"
+#include "lower/stream/bounds.h"
 #include "graph/polynomial.h"
 #include "lower/emit.h"
 #include <algorithm>
