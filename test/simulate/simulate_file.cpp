@@ -2,10 +2,9 @@
 // interpreter.
 #include "driver/files.h"
 #include "support.h"
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <ctime>
 
 namespace {
 
@@ -16,6 +15,7 @@ constexpr const char* usage =
     "  -D N=V           a size of the run, one for each dim\n"
     "  -O0 ... -O3      level (2)\n"
     "  --bound          compile for these sizes alone\n"
+    "  --lowered        before the passes that make it legal\n"
     "  --schedule FILE  fields, as `tangc --schedule` takes them\n"
     "  --variant N      the variant of this number of every launch, where its condition holds\n"
     "  --last           the last variant whose condition holds, not the first\n"
@@ -27,6 +27,7 @@ constexpr const char* usage =
 struct Options {
   simulate_test::Request request;
   interpret::RunOptions run;
+  uint64_t seed = 1;
   bool spec = false, counts = false;
 };
 
@@ -48,6 +49,8 @@ bool read(int argc, char** argv, Options& o) {
       o.request.level = word[2] - '0';
     } else if (word == "--bound") {
       o.request.bound = true;
+    } else if (word == "--lowered") {
+      o.request.legal = false;
     } else if (word == "--schedule") {
       auto fields = driver::read_file(next());
       if (!fields) return false;
@@ -57,7 +60,7 @@ bool read(int argc, char** argv, Options& o) {
     } else if (word == "--last") {
       o.run.variant = interpret::VariantChoice::last;
     } else if (word == "--seed") {
-      o.request.seed = static_cast<uint64_t>(std::atoll(next().c_str()));
+      o.seed = static_cast<uint64_t>(std::atoll(next().c_str()));
     } else if (word == "--spec") {
       o.spec = true;
     } else if (word == "--counts") {
@@ -96,10 +99,10 @@ int main(int argc, char** argv) {
   try {
     simulate_test::Compiled compiled = simulate_test::compile(o.request);
     if (o.spec) std::fputs(kernel::to_text(compiled.program).c_str(), stdout);
-    auto start = std::chrono::steady_clock::now();
-    simulate_test::Outcome outcome = simulate_test::simulate(compiled, o.request.seed, o.run);
-    double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    driver::TestVectors data = simulate_test::data_of(compiled, o.seed);
+    std::clock_t start = std::clock();
+    simulate_test::Outcome outcome = simulate_test::simulate(compiled, data, o.run);
+    double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     if (o.counts) print_counts(outcome.report);
     for (const std::string& fault : outcome.faults) std::printf("%s\n", fault.c_str());
     std::printf("%s: %zu faults, largest difference %.2f of what is allowed, %.3f s\n",

@@ -1,8 +1,7 @@
 #include "support.h"
 #include "driver/files.h"
 #include "driver/storage.h"
-#include "driver/test_program.h"
-#include "graph/verify.h"
+#include "lower/lower.h"
 #include "interpret/formats.h"
 #include "rewrite/passes.h"
 #include "schedule/explicit.h"
@@ -89,24 +88,32 @@ Compiled compile(const Request& request) {
   driver::Input input{
       request.name, request.name, "module", "", {}, *graph, rewrite::differentiate(*graph), {}};
 
-  driver::CompileOptions options;
-  options.level = request.level;
-  std::string error;
-  auto spec = targets::find_target(request.target, error);
-  if (!spec) throw std::runtime_error(error);
-  options.targets = {*spec};
   if (!request.schedule.empty()) {
     FileId fields = sources.add("schedule", request.schedule);
     auto stated = schedule::read_schedule(sources, fields, sink);
     if (!stated) fail(sink, "no schedule");
     input.schedule = std::move(*stated);
   }
+  std::string error;
+  auto spec = targets::find_target(request.target, error);
+  if (!spec) throw std::runtime_error(error);
   auto rewritten = driver::rewrite_graphs({&input.graph, 1}, request.level, stages);
-  auto result = driver::compile_target(rewritten, input, *spec, options, sink, stages);
-  if (!result) fail(sink, request.name + " is not compiled");
-  const driver::Variant& variant = result->general();
-  Compiled compiled{input.graph, variant.graph, variant.program, {}};
-  for (const graph::Dim& dim : variant.graph.dims) {
+  Compiled compiled{input.graph, {}, {}, {}};
+  if (request.legal) {
+    driver::CompileOptions options;
+    options.level = request.level;
+    options.targets = {*spec};
+    auto result = driver::compile_target(rewritten, input, *spec, options, sink, stages);
+    if (!result) fail(sink, request.name + " is not compiled");
+    compiled.graph = result->general().graph, compiled.program = result->general().program;
+  } else {
+    compiled.graph = rewritten[0];
+    schedule::Machine machine;
+    machine.target = request.target, machine.units = 1, machine.dynamic_shared_bytes = 163840;
+    plan::Plan plan = schedule::schedule(compiled.graph, request.level, machine);
+    compiled.program = lower::lower(compiled.graph, plan, {true, true, 16, request.target});
+  }
+  for (const graph::Dim& dim : compiled.graph.dims) {
     auto given = std::find_if(request.dims.begin(), request.dims.end(),
                               [&](const auto& d) { return d.first == dim.name; });
     if (given == request.dims.end()) throw std::runtime_error(dim.name + " has no size: -D");
@@ -126,17 +133,22 @@ kernel::BufferId buffer_of(const Compiled& compiled, graph::TensorId id) {
 
 } // namespace
 
-Outcome simulate(const Compiled& compiled, uint64_t seed, const interpret::RunOptions& options) {
+driver::TestVectors data_of(const Compiled& compiled, uint64_t seed) {
   Sink sink;
   auto vectors = driver::make_test_vectors(compiled.written, compiled.dims, seed, sink);
   if (!vectors) fail(sink, "no data");
+  return std::move(*vectors);
+}
+
+Outcome simulate(const Compiled& compiled, const driver::TestVectors& data,
+                 const interpret::RunOptions& options) {
   const graph::Graph& graph = compiled.graph;
   std::map<kernel::BufferId, interpret::Argument> arguments;
   for (size_t n = 0; n < graph.inputs.size(); ++n) {
     interpret::Argument& argument = arguments[buffer_of(compiled, graph.inputs[n])];
     argument.given = true;
     argument.bytes =
-        driver::stored_bytes(graph, graph.inputs[n], vectors->inputs[n], compiled.dims);
+        driver::stored_bytes(graph, graph.inputs[n], data.inputs[n], compiled.dims);
     if (!graph[graph.inputs[n]].strides.empty())
       argument.holds = driver::element_offsets(graph, graph.inputs[n], compiled.dims);
   }
@@ -154,7 +166,7 @@ Outcome simulate(const Compiled& compiled, uint64_t seed, const interpret::RunOp
     for (int64_t at : driver::element_offsets(graph, graph.outputs[n], compiled.dims))
       got.push_back(
           element_of(tensor.type, raw(argument.bytes, at, graph::info(tensor.type).bits)));
-    compare(tensor.name, vectors->outputs[n], got, vectors->tolerances[n], outcome);
+    compare(tensor.name, data.outputs[n], got, data.tolerances[n], outcome);
   }
   return outcome;
 }

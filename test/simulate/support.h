@@ -1,7 +1,7 @@
 #pragma once
 // What the tests of the simulator share: a program of a `.tg` file, run on random data and held to
 // the graph interpreter.
-#include "driver/pipeline.h"
+#include "driver/test_program.h"
 #include "interpret/run_kernel.h"
 
 namespace tang::simulate_test {
@@ -12,8 +12,8 @@ struct Request {
   int level = 2;
   std::vector<std::pair<std::string, int64_t>> dims; ///< sizes of the run
   bool bound = false;                                ///< compiled for these sizes alone
-  std::string schedule; ///< text of `--schedule`; empty: the selector's
-  uint64_t seed = 1;
+  std::string schedule;                              ///< text of `--schedule`; empty: the selector's
+  bool legal = true; ///< behind the legalisation passes
 };
 
 /// A module as compiled for a target, with its dims in order.
@@ -26,15 +26,18 @@ struct Compiled {
 /// Throws std::runtime_error with the diagnostics where that fails.
 Compiled compile(const Request& request);
 
+/// Random inputs, and what the interpreter makes of them.
+driver::TestVectors data_of(const Compiled& compiled, uint64_t seed);
+
 struct Outcome {
   std::vector<std::string> faults; ///< wrong outputs and findings, one line each
   interpret::RunReport report;
   double worst = 0; ///< largest difference of a real, in parts of what its output allows
 };
 
-/// Runs the program on random data; every output must be the interpreter's within what its format
-/// leaves open, or four times what computing in f32 changes, if that is more.
-Outcome simulate(const Compiled& compiled, uint64_t seed,
+/// Runs the program; every output must be the interpreter's within what its format leaves open, or
+/// four times what computing in f32 changes, if that is more.
+Outcome simulate(const Compiled& compiled, const driver::TestVectors& data,
                  const interpret::RunOptions& options = {});
 
 /// The text of a file, from the project's root.

@@ -57,15 +57,31 @@ Word converted(ElemType from, ElemType to, Word value) {
   return word(real ? to_integer(to, real_of(value)) : to_integer(to, integer_of(value)));
 }
 
+namespace {
+
+/// Whole bytes, of the widths that formats have.
+uint64_t whole(const uint8_t* at, size_t width) {
+  auto as = [&](auto value) {
+    std::memcpy(&value, at, sizeof value);
+    return uint64_t{value};
+  };
+  switch (width) {
+  case 1: return *at;
+  case 2: return as(uint16_t{});
+  case 4: return as(uint32_t{});
+  default: return as(uint64_t{});
+  }
+}
+
+} // namespace
+
 uint64_t Storage::read(size_t begin, int64_t element, int bits) const {
   if (bits < 8) {
     uint8_t byte = bytes_[begin + static_cast<size_t>(element / 2)];
     return element % 2 ? byte >> 4 : byte & 15;
   }
-  size_t width = static_cast<size_t>(bits / 8);
-  uint64_t value = 0;
-  std::memcpy(&value, &bytes_[begin + static_cast<size_t>(element) * width], width);
-  return value;
+  auto width = static_cast<size_t>(bits / 8);
+  return whole(&bytes_[begin + static_cast<size_t>(element) * width], width);
 }
 
 void Storage::write(size_t begin, int64_t element, int bits, uint64_t value, uint8_t tag) {
@@ -89,10 +105,10 @@ bool Storage::is_written(size_t begin, int64_t element, int bits, uint8_t tag) c
     uint8_t mark = marks_[begin + static_cast<size_t>(element / 2)];
     return (mark & ~both) == tagged && (mark & (element % 2 ? high : low));
   }
-  size_t width = static_cast<size_t>(bits / 8), at = begin + static_cast<size_t>(element) * width;
-  for (size_t i = 0; i < width; ++i)
-    if (marks_[at + i] != (tagged | both)) return false;
-  return true;
+  auto width = static_cast<size_t>(bits / 8);
+  uint64_t marks = whole(&marks_[begin + static_cast<size_t>(element) * width], width);
+  uint64_t each = 0x0101010101010101 >> (64 - bits);
+  return marks == each * static_cast<uint64_t>(tagged | both);
 }
 
 void Storage::forget(size_t begin, int64_t element, int bits) {

@@ -4,8 +4,20 @@
 
 namespace tang::interpret::simulator {
 
+namespace {
+
+bool is_run(std::span<const int64_t> addresses, int64_t bytes) {
+  for (size_t l = 1; l < addresses.size(); ++l)
+    if (addresses[l] != addresses[l - 1] + bytes) return false;
+  return true;
+}
+
+} // namespace
+
 int64_t sectors_of(std::span<const int64_t> addresses, int64_t bytes) {
   constexpr int64_t sector = 32;
+  if (is_run(addresses, bytes))
+    return (addresses.back() + bytes - 1) / sector - addresses.front() / sector + 1;
   std::array<int64_t, 64> seen; // 32 lanes, each of which may straddle two
   auto end = seen.begin();
   for (int64_t address : addresses)
