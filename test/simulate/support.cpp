@@ -1,8 +1,8 @@
 #include "support.h"
 #include "driver/files.h"
 #include "driver/storage.h"
-#include "lower/lower.h"
 #include "interpret/formats.h"
+#include "lower/lower.h"
 #include "rewrite/passes.h"
 #include "schedule/explicit.h"
 #include "targets/embedded.h"
@@ -147,8 +147,7 @@ Outcome simulate(const Compiled& compiled, const driver::TestVectors& data,
   for (size_t n = 0; n < graph.inputs.size(); ++n) {
     interpret::Argument& argument = arguments[buffer_of(compiled, graph.inputs[n])];
     argument.given = true;
-    argument.bytes =
-        driver::stored_bytes(graph, graph.inputs[n], data.inputs[n], compiled.dims);
+    argument.bytes = driver::stored_bytes(graph, graph.inputs[n], data.inputs[n], compiled.dims);
     if (!graph[graph.inputs[n]].strides.empty())
       argument.holds = driver::element_offsets(graph, graph.inputs[n], compiled.dims);
   }

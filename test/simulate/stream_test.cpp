@@ -1,0 +1,167 @@
+// Streamed reductions on matrix units: attention in many forms, its gradients, odd sizes and
+// widths.
+#include "support.h"
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+using namespace tang;
+using namespace tang::simulate_test;
+
+namespace {
+
+using Sizes = std::vector<std::pair<std::string, int64_t>>;
+
+/// Attention with these scores, mask and type; `more` declares what they read.
+struct Attention {
+  std::string type = "f16", scores = "s0[b, i, j] * scale", mask, more;
+  int width = 32, depth = 0; ///< depth 0: that of `width`
+  std::string text() const {
+    return fmt::format(
+        "tg 1\ngraph attention\ndim B in 1..64, S in 1..8192, T in 1..8192\n"
+        "input q : {0}[B, S, {1}]\ninput k : {0}[B, T, {1}]\ninput v : {0}[B, T, {2}]\n"
+        "let scale = 0.25\n{3}"
+        "s0[b, i, j] = sum[r] q[b, i, r] * k[b, j, r]\ns[b, i, j] = {4}\n"
+        "p[b, i, j] = softmax[j{5}] s[b, i, j]\n"
+        "o[b, i, d] = sum[j] p[b, i, j] * v[b, j, d]\noutput o : {0}[B, S, {2}]\n",
+        type, depth ? depth : width, width, more, scores, mask.empty() ? "" : " where " + mask);
+  }
+};
+
+int64_t multiplications(const Outcome& outcome) {
+  int64_t issues = 0;
+  for (const auto& [name, counts] : outcome.report.kernels)
+    for (const auto& [row, count] : counts.instructions)
+      if (row.rfind("mma.", 0) == 0) issues += count;
+  return issues;
+}
+
+Outcome check(const std::string& text, const Sizes& sizes, const std::string& target = "sm_80",
+              const std::string& schedule = "", bool bound = false) {
+  INFO(text << schedule);
+  Compiled compiled = compile({text, "stream.tg", target, 2, sizes, bound, schedule, true});
+  Outcome outcome = simulate(compiled, data_of(compiled, 7));
+  CHECK(outcome.faults == std::vector<std::string>());
+  CHECK(multiplications(outcome) > 0);
+  return outcome;
+}
+
+} // namespace
+
+TEST_CASE("attention at odd lengths", "[stream]") {
+  for (int64_t s : {1, 2, 3, 17, 127, 129})
+    for (int64_t t : {1, 17, 65}) {
+      Attention causal;
+      causal.mask = "j - T <= i - S";
+      check(Attention{}.text(), {{"B", 2}, {"S", s}, {"T", t}});
+      check(causal.text(), {{"B", 1}, {"S", s}, {"T", t}}, "sm_90a");
+    }
+}
+
+TEST_CASE("attention at widths that are no multiple of an instruction", "[stream]") {
+  for (int width : {8, 16, 24, 40, 72, 96, 256}) {
+    Attention a;
+    a.width = width, a.type = width % 16 ? "f16" : "bf16";
+    check(a.text(), {{"B", 1}, {"S", 19}, {"T", 35}});
+  }
+  Attention uneven; // scores of one depth, values of another
+  uneven.width = 48, uneven.depth = 16;
+  check(uneven.text(), {{"B", 1}, {"S", 19}, {"T", 35}});
+}
+
+TEST_CASE("masks: bounds, windows, lengths and segments from data", "[stream]") {
+  Attention window, length, segments, both;
+  window.mask = "j <= i and i - j < 20";
+  length.more = "input n : i32[B] in 0..T\n", length.mask = "j < n[b]";
+  segments.more = "input of : i32[T] in 0..3\ninput at : i32[S] in 0..3\n";
+  segments.mask = "of[j] == at[i]";
+  both.more = segments.more, both.mask = "of[j] == at[i] and j <= i";
+  for (const Attention& a : {window, length, segments, both})
+    for (int64_t s : {5, 130}) check(a.text(), {{"B", 2}, {"S", s}, {"T", 70}});
+}
+
+TEST_CASE("terms along one side: biases, scales, positions", "[stream]") {
+  Attention a;
+  a.more = "input row : f32[S]\ninput column : f32[T]\n";
+  for (const char* scores :
+       {"s0[b, i, j] * scale + column[j]", "s0[b, i, j] * row[i] + column[j] * row[i]",
+        "tanh(s0[b, i, j] / (2 + abs(row[i]))) * 3", "s0[b, i, j] * scale - 0.125 * (i - j)",
+        "s0[b, i, j] / (3 + abs(column[j])) / (2 + abs(row[i]))"}) {
+    a.scores = scores;
+    check(a.text(), {{"B", 2}, {"S", 37}, {"T", 45}});
+  }
+}
+
+TEST_CASE("a divisor of the smallest size, and one that is 0", "[stream]") {
+  // Quotients become products with reciprocals: neither the reciprocal of the smallest number nor
+  // that of 0 may show.
+  Attention a;
+  a.more = "let tiny = 1e-38\ninput row : f32[S]\n";
+  a.scores = "s0[b, i, j] * 1e-38 / (tiny * (1 + abs(row[i])))";
+  check(a.text(), {{"B", 1}, {"S", 20}, {"T", 33}});
+}
+
+TEST_CASE("heads that share keys are rows", "[stream]") {
+  std::string text =
+      "tg 1\ngraph shared\ndim B in 1..8, S in 1..64, T in 1..64\ndim H = 2, G = 3, D = 16\n"
+      "input q : f16[B, S, H, G, D]\ninput k : f16[B, T, H, D]\ninput v : f16[B, T, H, D]\n"
+      "s[b, h, g, i, j] = 0.3 * sum[d] q[b, i, h, g, d] * k[b, j, h, d]\n"
+      "p[b, h, g, i, j] = softmax[j where j - T <= i - S] s[b, h, g, i, j]\n"
+      "o[b, i, h, g, d] = sum[j] p[b, h, g, i, j] * v[b, j, h, d]\n"
+      "output o : f16[B, S, H, G, D]\n";
+  for (int64_t s : {1, 9, 50}) {
+    Outcome outcome = check(text, {{"B", 2}, {"S", s}, {"T", 50}});
+    CHECK(outcome.report.kernels.at("o").blocks == 2 * 2 * ((3 * s + 127) / 128));
+  }
+}
+
+TEST_CASE("statistics of rows, and several amounts of one weight", "[stream]") {
+  Attention a;
+  std::string text = a.text();
+  text = text.substr(0, text.find("p[b, i, j]")) +
+         "l[b, i] = logsumexp[j where j <= i] s[b, i, j]\noutput l : f32[B, S]\n";
+  check(text, {{"B", 2}, {"S", 70}, {"T", 90}});
+  text = a.text() + "input w : f16[B, T, 16]\nu[b, i, d] = sum[j] p[b, i, j] * w[b, j, d]\n"
+                    "output u : f16[B, S, 16]\n";
+  check(text, {{"B", 2}, {"S", 35}, {"T", 90}});
+}
+
+TEST_CASE("gradients of attention", "[stream]") {
+  for (const char* mask : {"", " where j <= i"})
+    for (int64_t s : {1, 17, 70}) {
+      std::string text = fmt::format(
+          "tg 1\ngraph gradient\ndim S in 1..8192\ninput q : f16[S, 24]\ninput k : f16[S, 24]\n"
+          "input v : f16[S, 24]\ninput go : f16[S, 24]\ns[i, j] = 0.2 * sum[d] q[i, d] * k[j, d]\n"
+          "p[i, j] = softmax[j{}] s[i, j]\no[i, d] = sum[j] p[i, j] * v[j, d]\n"
+          "loss = sum[i, d] o[i, d] * go[i, d]\ngrad loss wrt q -> dq, k -> dk, v -> dv\n"
+          "output dq : f16[S, 24]\noutput dk : f16[S, 24]\noutput dv : f16[S, 24]\n",
+          mask);
+      check(text, {{"S", s}});
+    }
+}
+
+TEST_CASE("few rows run in parts", "[stream]") {
+  Outcome outcome = check(Attention{}.text(), {{"B", 1}, {"S", 4}, {"T", 4000}}, "sm_80", "", true);
+  CHECK(outcome.report.kernels.size() == 2);
+  int64_t most = 0;
+  for (const auto& [name, counts] : outcome.report.kernels) most = std::max(most, counts.blocks);
+  CHECK(most > 1);
+}
+
+TEST_CASE("stated tiles: one warp and several, rings of two to four stretches", "[stream]") {
+  struct Tile {
+    int block_m, warp_m, block_n, pipeline;
+  };
+  for (const Tile& t : {Tile{16, 16, 16, 2}, Tile{64, 32, 32, 3}, Tile{96, 16, 48, 4},
+                        Tile{64, 64, 16, 2}, Tile{32, 32, 128, 2}}) {
+    std::string schedule =
+        fmt::format("steps:\n- kernel: o\n  emitter: stream\n  variants:\n  - fields: {{threads: "
+                    "{}, vector: 8, "
+                    "block_m: {}, block_n: {}, precision: f16, warp_m: {}, pipeline: {}}}\n",
+                    32 * t.block_m / t.warp_m, t.block_m, t.block_n, t.warp_m, t.pipeline);
+    Attention a;
+    a.mask = "j <= i", a.width = 64;
+    Outcome outcome = check(a.text(), {{"B", 1}, {"S", 100}, {"T", 150}}, "sm_80", schedule);
+    CHECK(outcome.report.kernels.at("o").shared_conflicts == 0);
+  }
+}
