@@ -4,6 +4,7 @@
 #include "schedule/shapes.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace tang::schedule {
 
@@ -46,11 +47,16 @@ std::optional<Streaming> on_units(const Graph& graph, const Comprehension& c,
   return s;
 }
 
+/// Columns of an amount that a block adds up.
+int owned(const Graph& graph, const graph::Axis& axis, const plan::Fields& f) {
+  return f.warp_n ? std::min(f.warp_n, padded(graph, axis)) : padded(graph, axis);
+}
+
 /// Accumulators of a thread for each row of 16 of its warp.
 int accumulators(const Graph& graph, const Streaming& s, const plan::Fields& f) {
   int columns = 0;
   for (const Streaming::Amount& a : s.amounts)
-    if (a.read) columns += padded(graph, a.axis);
+    if (a.read) columns += owned(graph, a.axis, f);
   columns += static_cast<int>(s.scores.size()) * f.block_n;
   return columns * f.warp_m / 32;
 }
@@ -64,16 +70,17 @@ int64_t shared_bytes(const Graph& graph, const Streaming& s, const plan::Fields&
     stretch += padded(graph, score.depth) + copied;
   }
   for (const Streaming::Amount& a : s.amounts)
-    if (a.read) stretch += padded(graph, a.axis) + copied;
+    if (a.read) stretch += owned(graph, a.axis, f) + copied;
   int64_t words = static_cast<int64_t>(s.columns.size()) * 4;
   return 2 * rows * f.block_m + f.pipeline * f.block_n * (2 * stretch + words);
 }
 
 plan::Fields fields(const Streaming& s, const Machine& machine, int block_m, int warp_m,
-                    int block_n, int pipeline) {
+                    int block_n, int pipeline, int warp_n) {
   plan::Fields f;
   f.precision = plan::precision_of(s.format);
   f.block_m = block_m, f.warp_m = warp_m, f.block_n = block_n, f.pipeline = pipeline;
+  f.warp_n = warp_n;
   f.vector = copied;
   f.threads = machine.warp * (block_m / warp_m);
   return f;
@@ -89,6 +96,14 @@ std::optional<std::string> fault(const Graph& graph, const Streaming& s, const p
   if (f.warp_m < 16 || f.warp_m % 16) return "`warp_m` is a multiple of 16";
   if (f.block_m < f.warp_m || f.block_m % f.warp_m)
     return "warps share the rows of a block evenly: `block_m % warp_m` is 0";
+  if (f.warp_n) {
+    if (f.warp_n % 16) return "`warp_n` is a multiple of 16";
+    std::set<int64_t> extents;
+    for (const Streaming::Amount& a : s.amounts)
+      if (a.read) extents.insert(*graph.exprs.as_integer(a.axis.extent));
+    if (extents.size() != 1)
+      return "blocks share the columns of one extent: without them, or with several, `warp_n` is 0";
+  }
   if (f.block_n < 16 || f.block_n % 16) return "`block_n` is a multiple of 16";
   if (f.pipeline < 2) return "at least 2 stretches are under way: `pipeline: 2`";
   int threads = machine.warp * (f.block_m / f.warp_m);
@@ -123,12 +138,14 @@ plan::KernelPlan plan_stream(const Graph& graph, const Comprehension& c, const M
   kernel.reason = "scores and what they weigh are two products over one streamed axis";
   // More rows of a warp reuse the stretch more often; a short stretch needs fewer registers.
   constexpr struct {
-    int block_m, warp_m, block_n, pipeline;
-  } shapes[] = {{128, 32, 64, 2}, {64, 16, 64, 2}, {128, 32, 32, 2},
-                {64, 16, 32, 2},  {64, 16, 16, 2}, {32, 16, 16, 2}};
+    int block_m, warp_m, block_n, pipeline, warp_n;
+  } shapes[] = {{128, 32, 64, 2, 0},  {64, 16, 64, 2, 0},   {128, 32, 32, 2, 0},
+                {64, 16, 32, 2, 0},   {64, 16, 16, 2, 0},   {32, 16, 16, 2, 0},
+                {64, 16, 32, 2, 256}, {32, 16, 16, 2, 256}, {32, 16, 16, 2, 128},
+                {16, 16, 16, 2, 64}};
   for (const auto& shape : shapes) {
-    plan::Fields f =
-        fields(*s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline);
+    plan::Fields f = fields(*s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline,
+                            shape.warp_n);
     if (fault(graph, *s, f, machine)) continue;
     kernel.variants.push_back({f, {}});
     break;

@@ -67,6 +67,10 @@ TEST_CASE("attention at widths that are no multiple of an instruction", "[stream
   Attention uneven; // scores of one depth, values of another
   uneven.width = 48, uneven.depth = 16;
   check(uneven.text(), {{"B", 1}, {"S", 19}, {"T", 35}});
+  Attention wide; // blocks share the columns
+  wide.width = 512;
+  Outcome outcome = check(wide.text(), {{"B", 1}, {"S", 19}, {"T", 35}});
+  CHECK(outcome.report.kernels.at("o").blocks == 2);
 }
 
 TEST_CASE("masks: bounds, windows, lengths and segments from data", "[stream]") {

@@ -39,10 +39,14 @@ public:
     ValueId warp_first = v.mul(warp, v.integer(f_.warp_m));
     count_ = axes_.size_of(s_.rows);
     ValueId bm = axes_.block_mode("bm", v.ceildiv(count_, f_.block_m)),
-            batch = axes_.block_mode("batch", axes_.size_of(s_.batch));
+            batch = axes_.block_mode("batch", axes_.size_of(s_.batch)),
+            part = axes_.block_mode("part", parts());
     axes_.bind_points(s_.batch, batch);
     first_ = b_.let("first", v.mul(bm, v.integer(f_.block_m)));
     tiles_.emplace(e_, s_, terms_, axes_, unit_);
+    first_column_ = v.mul(part, integer(f_.warp_n)),
+    first_part_ = v.binary(Op::eq, part, integer(0));
+    tiles_->set_first_column(first_column_);
     bounds_.emplace(terms_, c_, s_, first_, count_, f_.block_m, f_.block_n);
     lanes_.emplace(terms_, unit_, v.add(first_, warp_first), f_.warp_m / unit_.atom_m);
     row_terms_.emplace(terms_, axes_, *lanes_, r_.axes[0].index, s_.rows, count_);
@@ -55,6 +59,13 @@ public:
   }
 
 private:
+  /// Blocks that share a block's rows, each with columns of the amounts of its own.
+  ValueId parts() {
+    if (!f_.warp_n) return integer(1);
+    for (const Streaming::Amount& a : s_.amounts)
+      if (a.read) return b_.values().ceildiv(b_.extent(a.axis.extent), f_.warp_n);
+    return integer(1);
+  }
   ValueId integer(int64_t n) { return b_.values().integer(n); }
 
   // ---- what lives from step to step
@@ -383,7 +394,7 @@ private:
   }
 
   void scalar(const graph::Result& result) {
-    b_.when(unit_.first_of_row(),
+    b_.when(b_.values().both(unit_.first_of_row(), first_part_),
             [&] { terms_.scope([&] { store_result(terms_, result, axes_.points(), {}); }); });
   }
 
@@ -397,12 +408,13 @@ private:
                     t.strides.empty() && b_.store_prefix.empty();
     int unit = together ? columns.count : 1;
     terms_.hoist({&result.value, 1}, {}, true);
-    int tiles = (extent + unit_.atom_n - 1) / unit_.atom_n;
+    int reach = f_.warp_n ? std::min(extent, f_.warp_n) : extent;
+    int tiles = (reach + unit_.atom_n - 1) / unit_.atom_n;
     b_.loop("j", tiles, LoopKind::unrolled, [&](ValueId j) {
       b_.loop("w", columns.count / unit, LoopKind::unrolled, [&](ValueId w) {
         ValueId column = v.add(v.add(v.mul(j, integer(unit_.atom_n)), unit_.lane_n),
                                v.mul(w, integer(columns.place)));
-        column = b_.let("column", column);
+        column = b_.let("column", v.add(first_column_, column));
         ValueId first =
             v.add(v.mul(row_.digit, integer(rows.value)), v.mul(w, integer(columns.value)));
         kernel::TensorId out = b_.registers(t.name + "_o", register_type(t.type), {unit});
@@ -416,7 +428,8 @@ private:
         std::vector<ValueId> places = b_.store_prefix;
         places.insert(places.end(), axes_.points().begin(), axes_.points().end());
         places.push_back(column);
-        ValueId exists = extent % unit_.atom_n ? v.less(column, integer(extent)) : ValueId();
+        bool whole = extent % unit_.atom_n == 0 && (!f_.warp_n || extent % f_.warp_n == 0);
+        ValueId exists = whole ? ValueId() : v.less(column, integer(extent));
         copy_vector(b_, {b_.param(result.tensor, true), places}, {out, {integer(0)}}, t.type, unit,
                     e_.machine.vector_bytes, exists);
       });
@@ -439,7 +452,8 @@ private:
   std::optional<StreamLanes> lanes_;
   std::optional<RowTerms> row_terms_;
   std::optional<StreamProducts> products_;
-  ValueId first_, count_; ///< rows: the block's first, and all
+  ValueId first_, count_;             ///< rows: the block's first, and all
+  ValueId first_column_, first_part_; ///< of the block's columns; whether it has the first ones
   std::vector<Reference> references_;
   std::vector<Weight> weights_;
   std::vector<Amount> amounts_;

@@ -34,27 +34,29 @@ StreamTiles::StreamTiles(const Emission& e, const graph::Streaming& streaming, T
       wait_(atomics::find_wait(e.machine.target, "cp_async")) {
   TANG_CHECK(commit_ && wait_, "no asynchronous copies on {}", e.machine.target);
   for (const graph::Streaming::Score& score : s_.scores) {
-    add(score.row, score.depth, true);
-    add(score.column, score.depth, false);
+    add(score.row, score.depth, true, false);
+    add(score.column, score.depth, false, false);
   }
   for (const graph::Streaming::Amount& amount : s_.amounts)
-    if (amount.read) add(amount.read, amount.axis, false);
+    if (amount.read) add(amount.read, amount.axis, false, e.fields.warp_n > 0);
   for (ExprId read : s_.columns)
     columns_.push_back({read, b_.shared(g_[graph::TensorId(g_.exprs[read].ref)].name + "_line",
                                         g_[graph::TensorId(g_.exprs[read].ref)].type,
                                         {e.fields.pipeline, e.fields.block_n})});
 }
 
-void StreamTiles::add(ExprId read, const Axis& inner, bool rows) {
+void StreamTiles::add(ExprId read, const Axis& inner, bool rows, bool part) {
   if (place_of_.contains(read)) return;
   for (size_t i = 0; i < tiles_.size(); ++i)
-    if (tiles_[i].rows == rows && differ_in_inner_only(g_, tiles_[i].read, read)) {
+    if (tiles_[i].rows == rows && tiles_[i].part == part &&
+        differ_in_inner_only(g_, tiles_[i].read, read)) {
       place_of_[read] = i;
       return;
     }
-  Tile tile{read, inner, 0, rows, {}};
+  Tile tile{read, inner, 0, part, rows, {}};
   int step = std::max(unit_.atom_k, 2 * unit_.atom_n);
   tile.width = static_cast<int>((*g_.exprs.as_integer(inner.extent) + step - 1) / step * step);
+  if (part) tile.width = std::min(tile.width, e_.fields.warp_n);
   // Lines of 16 bytes more than a multiple of 32 lie in different banks.
   int64_t pitch = tile.width + copied_bytes * 8 / graph::info(s_.format).bits;
   std::string name = g_[graph::TensorId(g_.exprs[read].ref)].name + (rows ? "_rows" : "_tile");
@@ -101,12 +103,13 @@ void StreamTiles::fill(const Tile& tile, std::optional<ValueId> slot, ValueId fi
                 at = b_.let("at",
                             v.mul(v.binary(Op::mod, number, v.integer(chunks)), v.integer(run)));
         ValueId line = b_.let("line", v.add(first, place));
-        ValueId exists = v.both(v.less(line, count), v.less(at, b_.extent(tile.inner.extent)));
+        ValueId inner = tile.part ? b_.let("inner", v.add(first_column_, at)) : at;
+        ValueId exists = v.both(v.less(line, count), v.less(inner, b_.extent(tile.inner.extent)));
         if (tile.rows)
           axes_.bind_points_if(s_.rows, line);
         else
           axes_.bind_sum_if(line);
-        terms_.bind(tile.inner.index, at);
+        terms_.bind(tile.inner.index, inner);
         Ref to{tile.tensor, {place, at}};
         if (slot) to.coordinates.insert(to.coordinates.begin(), *slot);
         move(tile.read, std::move(to), copied_bytes, exists);

@@ -18,13 +18,16 @@ public:
   struct Tile {
     ExprId read;
     graph::Axis inner;
-    int width = 0; ///< padded extent of `inner`
+    int width = 0;     ///< padded extent of `inner`, or of a part of it
+    bool part = false; ///< only the block's columns of the amounts
     bool rows = false;
     kernel::TensorId tensor;
   };
   /// The tile of a factor; reads that differ only in the name of their inner axis share one.
   const Tile& of(ExprId read) const { return tiles_[place_of_.at(read)]; }
 
+  /// Tiles of amounts begin at this column.
+  void set_first_column(ValueId first) { first_column_ = first; }
   /// `first` is the block's first row, of `count`.
   void fill_rows(ValueId first, ValueId count);
   /// A stretch of the streamed axis from `first` on into a slot of the ring.
@@ -40,7 +43,7 @@ private:
     ExprId read;
     kernel::TensorId tensor;
   };
-  void add(ExprId read, const graph::Axis& inner, bool rows);
+  void add(ExprId read, const graph::Axis& inner, bool rows, bool part);
   void fill(const Tile& tile, std::optional<ValueId> slot, ValueId first, ValueId count);
   void fill(const Column& column, ValueId slot, ValueId first);
   void move(ExprId read, kernel::Ref to, int bytes, ValueId exists);
@@ -59,6 +62,7 @@ private:
   std::map<ExprId, size_t> place_of_;
   std::vector<Column> columns_;
   const atomics::Row *commit_, *wait_;
+  ValueId first_column_;
 };
 
 } // namespace tang::lower
