@@ -68,10 +68,10 @@ ValueId MatrixUnit::add_threads(int warps) {
       first_of_row_ = v.both(first_of_row_, v.binary(Op::eq, number, v.integer(0)));
     below *= each.size.factor;
   }
-  ValueId warp = mode("warp", warps);
+  warp = mode("warp", warps);
   lane = b_.let("lane", lane);
   thread = b_.let("thread", v.add(lane, v.mul(warp, v.integer(below))));
-  thread_count = static_cast<int>(below) * warps;
+  lane_count = static_cast<int>(below), thread_count = lane_count * warps;
   return warp;
 }
 

@@ -49,9 +49,9 @@ public:
 
   int atom_m = 0, atom_n = 0, atom_k = 0; ///< an instruction's extents
   int d_values = 0, a_values = 0;         ///< of a thread's fragments
-  ValueId lane, thread;                   ///< numbers in the warp and in the block
+  ValueId lane, warp, thread;             ///< numbers in the warp and in the block
   ValueId lane_m, lane_n;                 ///< coordinates of the lane's first accumulator
-  int thread_count = 0;
+  int lane_count = 0, thread_count = 0;   ///< of a warp and of the block
 
 private:
   Digit digit(const std::string& basis) const;

@@ -3,6 +3,7 @@
 #include "support.h"
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace tang;
@@ -142,6 +143,32 @@ TEST_CASE("gradients of attention", "[stream]") {
           mask);
       check(text, {{"S", s}});
     }
+}
+
+TEST_CASE("what takes no part contributes nothing, whatever its data", "[stream]") {
+  // Excluded elements have weight 0 in the product of matrices, and 0 times NaN is NaN.
+  for (const char* mask : {"j <= i", "of[j] == 1 or j <= i"}) {
+    std::string text =
+        fmt::format("tg 1\ngraph weighted\ndim S in 1..8192, T in 1..8192\ninput q : f16[S, 32]\n"
+                    "input k : f16[T, 32]\ninput v : f16[T, 40]\ninput of : i32[T] in 0..1\n"
+                    "s[i, j] = 0.25 * sum[r] q[i, r] * k[j, r]\n"
+                    "l[i] = sum[j where {0}] exp(s[i, j] - 3)\n"
+                    "o[i, d] = sum[j where {0}] exp(s[i, j] - 3) * v[j, d]\n"
+                    "output o : f16[S, 40]\noutput l : f32[S]\n",
+                    mask);
+    Compiled compiled =
+        compile({text, "weighted.tg", "sm_80", 2, {{"S", 75}, {"T", 70}}, false, "", true});
+    driver::TestVectors data = data_of(compiled, 5);
+    constexpr int64_t columns = 40;
+    int64_t bad = 33;
+    while (data.inputs[3].integers[bad] != 0) ++bad; // only some rows have it
+    for (int64_t d : {3, 17}) data.inputs[2].reals[bad * columns + d] = NAN;
+    for (int64_t i = bad; i < 75; ++i)
+      for (int64_t d : {3, 17}) data.outputs[0].reals[i * columns + d] = NAN;
+    Outcome outcome = simulate(compiled, data);
+    CHECK(outcome.faults == std::vector<std::string>());
+    CHECK(multiplications(outcome) > 0);
+  }
 }
 
 TEST_CASE("few rows run in parts", "[stream]") {

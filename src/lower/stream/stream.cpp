@@ -5,6 +5,7 @@
 // become weights there, and are the left factor of the product that the amounts add up.
 #include "base/check.h"
 #include "lower/stream/bounds.h"
+#include "lower/stream/excluded.h"
 #include "lower/stream/products.h"
 #include "lower/stream/row_terms.h"
 #include "lower/vectors.h"
@@ -52,7 +53,9 @@ public:
     row_terms_.emplace(terms_, axes_, *lanes_, r_.axes[0].index, s_.rows, count_);
     products_.emplace(e_, s_, terms_, *tiles_, unit_, *lanes_, warp_first);
     states();
+    if (excludes()) excluded_.emplace(e_, s_, terms_, axes_, *tiles_, unit_, *lanes_);
     stream();
+    if (excluded_) restore();
     gather_lanes();
     results();
     return b_.finish();
@@ -187,9 +190,29 @@ private:
       weights();
       terms_.exchange_operands(std::move(operands));
       terms_.exchange_override(std::move(reads));
+      if (excluded_) b_.when(edge_, [&] { excluded_->sift(slot_); });
       for (const Amount& a : amounts_)
         if (a.tiles) products_->add(*a.amount, weights_[a.weight].fragments, a.state, slot_);
     });
+  }
+
+  /// Whether data of an element that takes no part could reach a sum.
+  bool excludes() const {
+    const Axis& axis = r_.axes[0];
+    return (axis.lo || axis.hi || r_.filter) &&
+           std::any_of(amounts_.begin(), amounts_.end(),
+                       [](const Amount& a) { return a.tiles > 0; });
+  }
+  void restore() {
+    auto& v = b_.values();
+    ValueId width = integer(f_.block_n);
+    ValueId begin = b_.let("first_met", v.mul(bounds_->begin(), width)),
+            end = b_.let("last_met", v.binary(Op::min, b_.extent(r_.axes[0].extent),
+                                              v.mul(bounds_->end(), width)));
+    excluded_->settle();
+    for (const Amount& a : amounts_)
+      if (a.tiles)
+        excluded_->restore(*a.amount, a.state, first_column_, count_, begin, end, *bounds_);
   }
 
   /// What a whole subterm is at the element that `row_`, `tile_` and `value_` say.
@@ -452,6 +475,7 @@ private:
   std::optional<StreamLanes> lanes_;
   std::optional<RowTerms> row_terms_;
   std::optional<StreamProducts> products_;
+  std::optional<Excluded> excluded_;
   ValueId first_, count_;             ///< rows: the block's first, and all
   ValueId first_column_, first_part_; ///< of the block's columns; whether it has the first ones
   std::vector<Reference> references_;

@@ -35,6 +35,8 @@ public:
   void commit() { b_.emit({kernel::Atom{commit_, {}, {}, {}}}); }
   /// The oldest stretch under way is there, and everybody is done with the one before.
   void arrive();
+  /// Each thread takes its share of `count` things: `inside` is given the number of one.
+  void shared_out(int count, const std::function<void(ValueId)>& inside);
   /// The element of a read along the streamed axis at a place of the stretch.
   std::optional<ValueId> column(ExprId read, ValueId slot, ValueId place);
 
@@ -47,8 +49,6 @@ private:
   void fill(const Tile& tile, std::optional<ValueId> slot, ValueId first, ValueId count);
   void fill(const Column& column, ValueId slot, ValueId first);
   void move(ExprId read, kernel::Ref to, int bytes, ValueId exists);
-  /// Each thread takes its share of `count` things: `inside` is given the number of one.
-  void shared_out(int count, const std::function<void(ValueId)>& inside);
 
   const Emission& e_;
   const graph::Graph& g_;
