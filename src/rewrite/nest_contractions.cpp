@@ -35,7 +35,7 @@ namespace {
 /// Longer contractions are worth a kernel of their own, which reuses what it loads.
 constexpr int64_t max_length = 512;
 /// The same where every reader computes one again.
-constexpr int64_t max_repeated = 128;
+constexpr int64_t max_repeated = 256;
 
 class Nesting {
 public:
