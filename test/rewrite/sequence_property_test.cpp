@@ -62,7 +62,7 @@ void check_steps(const Graph& g, Steps steps) {
 } // namespace
 
 TEST_CASE("random recurrences and scans keep their meaning", "[rewrite][property]") {
-  const uint32_t programs = 12 * sequence_forms();
+  const uint32_t programs = 6 * sequence_forms();
   Fired fired;
   for (uint32_t seed = 0; seed < programs; ++seed) {
     Sequence sequence = random_sequence(seed);
@@ -87,7 +87,7 @@ TEST_CASE("random recurrences and scans keep their meaning", "[rewrite][property
 }
 
 TEST_CASE("gradients of random recurrences and scans keep their meaning", "[rewrite][property]") {
-  const uint32_t programs = 5 * sequence_forms();
+  const uint32_t programs = 3 * sequence_forms();
   Fired fired;
   for (uint32_t seed = 0; seed < programs; ++seed) {
     Sequence sequence = random_sequence(seed);
