@@ -40,6 +40,19 @@ public:
     return std::nullopt;
   }
 
+  /// The term that a weight of the right side is wherever the references are finite.
+  ExprId if_finite(ExprId weight) const {
+    if (!weight) return {};
+    ExprId apart = graph_.exprs[weight].operands[2];
+    const Expr& exp = graph_.exprs[apart];
+    if (exp.op != Op::exp) return {};
+    const Expr& difference = graph_.exprs[exp.operands[0]];
+    if (difference.op != Op::sub) return {};
+    const Expr &own = graph_.exprs[difference.operands[0]],
+               &other = graph_.exprs[difference.operands[1]];
+    return own.op == Op::rhs && other.op == Op::lhs && own.ref == other.ref ? apart : ExprId();
+  }
+
 private:
   /// A term over references that is 1 where both sides have the same: a choice of which the
   /// condition holds there.
@@ -84,7 +97,7 @@ std::optional<ScaledMonoid> scaled_monoid(const Graph& graph, const Monoid& mono
     auto left = weights.of(sum.operands[0], Op::lhs, f),
          right = weights.of(sum.operands[1], Op::rhs, f);
     if (!left || !right) return std::nullopt;
-    out.amounts.push_back({f, *left, *right});
+    out.amounts.push_back({f, *left, *right, weights.if_finite(*right)});
   }
   return out;
 }

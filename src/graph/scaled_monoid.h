@@ -23,6 +23,9 @@ struct ScaledMonoid {
     uint32_t field = 0;
     /// Terms over lhs and rhs of the references; empty = 1.
     ExprId left, right;
+    /// The right weight wherever the references are finite, as one term without a choice: the
+    /// exponential of their difference, which is 1 where they are equal. Empty where it is another.
+    ExprId right_if_finite;
   };
   std::vector<Amount> amounts; ///< fields that start from 0 and add up
 };

@@ -171,6 +171,27 @@ TEST_CASE("what takes no part contributes nothing, whatever its data", "[stream]
   }
 }
 
+TEST_CASE("scores that are infinite or no number", "[stream]") {
+  // Softmax of a row of -inf is NaN, of a row with some -inf ignores them, of one with inf is NaN.
+  Attention a;
+  a.more = "input column : f32[T]\ninput row : f32[S]\n";
+  a.scores = "s0[b, i, j] * scale + column[j] + row[i]";
+  Compiled compiled = compile(
+      {a.text(), "stream.tg", "sm_80", 2, {{"B", 1}, {"S", 70}, {"T", 90}}, false, "", true});
+  driver::TestVectors data = data_of(compiled, 9);
+  auto& column = data.inputs[3].reals;
+  auto& row = data.inputs[4].reals;
+  column[0] = column[64] = -INFINITY;
+  evaluate_again(compiled, data);
+  CHECK(simulate(compiled, data).faults == std::vector<std::string>());
+  row[3] = -INFINITY, row[40] = INFINITY, row[41] = NAN;
+  evaluate_again(compiled, data);
+  CHECK(simulate(compiled, data).faults == std::vector<std::string>());
+  column[70] = INFINITY;
+  evaluate_again(compiled, data);
+  CHECK(simulate(compiled, data).faults == std::vector<std::string>());
+}
+
 TEST_CASE("few rows run in parts", "[stream]") {
   Outcome outcome = check(Attention{}.text(), {{"B", 1}, {"S", 4}, {"T", 4000}}, "sm_80", "", true);
   CHECK(outcome.report.kernels.size() == 2);

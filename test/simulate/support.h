@@ -29,6 +29,9 @@ Compiled compile(const Request& request);
 /// Random inputs, and what the interpreter makes of them.
 driver::TestVectors data_of(const Compiled& compiled, uint64_t seed);
 
+/// Inputs that were changed: the interpreter's outputs for them.
+void evaluate_again(const Compiled& compiled, driver::TestVectors& data);
+
 struct Outcome {
   std::vector<std::string> faults; ///< wrong outputs and findings, one line each
   interpret::RunReport report;

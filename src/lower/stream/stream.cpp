@@ -317,8 +317,10 @@ private:
   void weights() {
     auto& v = b_.values();
     over_elements([&] {
-      for (const Weight& w : weights_) b_.store(weight_place(w), weight_here(w));
+      for (const Weight& w : weights_)
+        b_.store(weight_place(w), weight_here(w, w.first->scaled.right_if_finite));
     });
+    at_infinity();
     exclude([&](ValueId takes_part) {
       for (const Weight& w : weights_)
         b_.store(weight_place(w), v.select(takes_part, weight_value(w), v.real(0, Type::f32)));
@@ -342,6 +344,35 @@ private:
     }
   }
 
+  /// Weights that were taken for finite references, where they are not.
+  void at_infinity() {
+    auto& v = b_.values();
+    bool any = std::any_of(weights_.begin(), weights_.end(),
+                           [](const Weight& w) { return bool(w.first->scaled.right_if_finite); });
+    if (!any) return;
+    lanes_->over_rows([&](const Row& row) {
+      ValueId infinite;
+      for (const Reference& r : references_) {
+        ValueId at = lanes_->at(r.state, row);
+        ValueId one =
+            v.binary(Op::ne, v.binary(Op::sub, at, at), v.real(0, Type::f32)); // NaN as well
+        infinite = infinite ? v.binary(Op::logical_or, infinite, one) : one;
+      }
+      b_.when(infinite, [&] {
+        terms_.scope([&] {
+          axes_.bind_points_if(s_.rows, lanes_->number(row));
+          row_terms_->use_reciprocals(row);
+          over_columns(row, column_tiles_, [&] {
+            axes_.bind_sum_if(v.add(place_, column_));
+            for (const Weight& w : weights_)
+              if (w.first->scaled.right_if_finite)
+                b_.store(weight_place(w), weight_here(w, w.first->scaled.right));
+          });
+        });
+      });
+    });
+  }
+
   Ref weight_place(const Weight& w) {
     auto& v = b_.values();
     ValueId atoms = integer(unit_.a_values / unit_.d_values);
@@ -353,15 +384,17 @@ private:
     return b_.element(w.elements, weight_place(w).coordinates);
   }
 
-  ValueId weight_here(const Weight& w) {
+  /// `scale`: the monoid's weight, or what it is where the references are finite.
+  ValueId weight_here(const Weight& w, ExprId scale) {
+    if (!scale) scale = w.first->scaled.right;
     auto& v = b_.values();
     ValueId product;
     auto times = [&](ValueId value) {
       product = product ? v.binary(Op::mul, product, value) : value;
     };
-    if (w.first->scaled.right)
+    if (scale)
       times(weight(
-          w.first->scaled.right, [&](const Reference& r) { return lanes_->at(r.state, row_); },
+          scale, [&](const Reference& r) { return lanes_->at(r.state, row_); },
           [&](const Reference& r) { return value(r.elements); }));
     for (ExprId id : w.factors) times(terms_.lower(id));
     if (w.row_part) times(lanes_->at(w.row_part, row_));
