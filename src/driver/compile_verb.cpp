@@ -185,13 +185,15 @@ std::vector<std::string> paths_of(const std::vector<OutputFile>& files) {
 }
 
 /// One call for each variant that some sizes lead to.
-std::optional<std::vector<TestVectors>>
-test_calls(const Input& input, std::span<const graph::Graph> variants, Sink& sink) {
+std::optional<std::vector<TestVectors>> test_calls(const Input& input,
+                                                   const CompileOptions& options,
+                                                   std::span<const graph::Graph> variants,
+                                                   Sink& sink) {
   std::vector<TestVectors> calls;
   for (size_t i = 0; i < variants.size(); ++i) {
     auto sizes = sizes_for_variant(variants, i);
     if (!sizes) continue;
-    auto vectors = make_test_vectors(input.graph, *sizes, 1, sink);
+    auto vectors = make_test_vectors(input.graph, *sizes, 1, may_round_operands(options), sink);
     if (!vectors) return std::nullopt;
     calls.push_back(std::move(*vectors));
   }
@@ -246,7 +248,7 @@ void compile_file(Session& session) {
     if (!results || !session.sink.ok()) return;
     std::vector<TestVectors> calls;
     if (options->emits(Emit::test)) {
-      auto made = test_calls(*input, *graphs, session.sink);
+      auto made = test_calls(*input, *options, *graphs, session.sink);
       if (!made) return;
       calls = std::move(*made);
       session.stages.done("interpret", "test vectors");

@@ -231,8 +231,15 @@ private:
 
 } // namespace
 
+bool may_round_operands(const CompileOptions& options) {
+  return options.native_operands &&
+         std::any_of(options.targets.begin(), options.targets.end(), [](const auto& spec) {
+           return spec.target->has(targets::Feature::hardware_grid);
+         });
+}
+
 std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vector<int64_t> dims,
-                                             uint64_t seed, Sink& sink) {
+                                             uint64_t seed, bool rounded_operands, Sink& sink) {
   TestVectors vectors;
   vectors.dims = std::move(dims);
   int64_t total = 0;
@@ -259,8 +266,7 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
     share_values(graph, id, vectors.dims, inputs[id]);
     vectors.inputs.push_back(inputs[id]);
   }
-  // Generated code keeps intermediates as `store` and `accumulate` lines say; no target of this
-  // version rounds operands.
+  // Generated code keeps intermediates as `store` and `accumulate` lines say.
   interpret::EvalOptions as_stored;
   as_stored.operand_rule = false;
   as_stored.emulate = std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const auto& t) {
@@ -269,6 +275,7 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
   as_stored.unrounded_outputs = true;
   auto exact = interpret::evaluate(graph, inputs, vectors.dims, as_stored, sink);
   as_stored.emulate = as_stored.round_operations = true;
+  as_stored.operand_rule = rounded_operands;
   auto rounded = interpret::evaluate(graph, inputs, vectors.dims, as_stored, sink);
   if (!exact || !rounded) return std::nullopt;
   for (TensorId id : graph.outputs) {

@@ -23,10 +23,15 @@ double format_tolerance(const graph::Tensor& tensor);
 std::optional<std::vector<int64_t>> sizes_for_variant(std::span<const graph::Graph> variants,
                                                       size_t number);
 
+/// Whether code of some target may round computed factors of products (language.md 5, operand
+/// rule).
+bool may_round_operands(const CompileOptions& options);
+
 /// Random inputs at these values of the dims, and the interpreter's outputs. Reports what stands in
-/// the way, such as tensors too large for a source file.
+/// the way, such as tensors too large for a source file. With `rounded_operands` the tolerances
+/// allow what the operand rule changes.
 std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vector<int64_t> dims,
-                                             uint64_t seed, Sink& sink);
+                                             uint64_t seed, bool rounded_operands, Sink& sink);
 
 /// `<stem>.<target>.test.<ext>`: for each of `calls`, buffers full of NaN bytes, one call, a line
 /// for each output that is not what it must be. It exits with 0, with 1 on a difference, and with 4
