@@ -38,6 +38,24 @@ bool repeats(const Operand& operand) {
   return operand.threads == 1;
 }
 
+/// A product takes each axis from two operands, or from all three; its work is the product of all.
+void check_product(const Row& row, std::vector<std::string>& faults) {
+  if (row.operands.size() != 3) {
+    faults.push_back(fmt::format("a MatMul has an output and two factors, not {} operands",
+                                 row.operands.size()));
+    return;
+  }
+  std::map<std::string, int> uses;
+  int64_t work = 1;
+  for (const Operand& operand : row.operands)
+    for (const auto& [axis, extent] : extents_by_axis(operand.layout))
+      if (uses[axis]++ == 0) work *= extent;
+  for (const auto& [axis, count] : uses)
+    if (count == 1) faults.push_back(fmt::format("only one operand has the axis `{}`", axis));
+  if (row.fma != work)
+    faults.push_back(fmt::format("`fma: {}` is not the {} products of its axes", row.fma, work));
+}
+
 } // namespace
 
 std::map<std::string, int64_t> extents_by_axis(const Layout& layout) {
@@ -73,11 +91,16 @@ std::vector<std::string> faults_of(const Row& row) {
     if (static_cast<int64_t>(elements.size()) != box)
       faults.push_back(fmt::format("`{}` names {} of the {} elements of its box", operand.name,
                                    elements.size(), box));
+    int64_t bits = int64_t{operand.values} * operand.bits;
+    if (operand.memory == Memory::registers && operand.values > 1 && bits % 32 != 0)
+      faults.push_back(
+          fmt::format("`{}` fills no whole registers with {} bits", operand.name, bits));
     bool all = operand.memory != Memory::registers || operand.threads == row.threads;
     if (!all && !repeats(operand))
       faults.push_back(fmt::format("`{}` lies in {} threads, and {} take part", operand.name,
                                    operand.threads, row.threads));
   }
+  if (row.kind == Kind::matmul) check_product(row, faults);
   for (const auto& [dialect, text] : row.print)
     for (const std::string& name : placeholders(text))
       if (!names.contains(name))

@@ -1,4 +1,5 @@
 #include "atomics/match.h"
+#include "atomics/check.h"
 #include "atomics/table.h"
 #include "layout/algebra.h"
 #include "layout/f2.h"
@@ -11,11 +12,28 @@ using graph::ElemType;
 using layout::F2Layout;
 using layout::Layout;
 
+namespace {
+
+bool has_axes(const Operand& operand, std::initializer_list<std::string_view> axes) {
+  auto extents = extents_by_axis(operand.layout);
+  return extents.size() == axes.size() &&
+         std::all_of(axes.begin(), axes.end(),
+                     [&](std::string_view axis) { return extents.contains(std::string(axis)); });
+}
+
+/// One product of two matrices, not several side by side.
+bool is_plain_product(const Row& row) {
+  return row.operands.size() == 3 && has_axes(row.operands[0], {"m", "n"}) &&
+         has_axes(row.operands[1], {"m", "k"}) && has_axes(row.operands[2], {"n", "k"});
+}
+
+} // namespace
+
 const Row* find_matmul(std::string_view target, ElemType d, ElemType a, ElemType b) {
   const Row* best = nullptr;
   for (const Row* row : rows_of(Kind::matmul, target)) {
     const ElemType formats[] = {d, a, b};
-    bool takes = row->operands.size() == 3 && row->accumulates;
+    bool takes = is_plain_product(*row) && row->accumulates;
     for (size_t i = 0; takes && i < 3; ++i)
       takes = row->operands[i].memory == Memory::registers && row->operands[i].takes(formats[i]) &&
               !row->operands[i].tf32;
