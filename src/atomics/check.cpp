@@ -58,6 +58,20 @@ void check_product(const Row& row, std::vector<std::string>& faults) {
 
 } // namespace
 
+namespace {
+
+/// `asm("...")` or `asm volatile("...")` with one string, which is what a dialect can take apart.
+/// Other templates are expressions in which operands stand as they are.
+bool can_be_taken_apart(std::string_view text) {
+  if (!text.starts_with("asm")) return true;
+  std::string_view rest = text.substr(3);
+  if (rest.starts_with(" volatile")) rest.remove_prefix(9);
+  if (rest.size() < 4 || !rest.starts_with("(\"") || !rest.ends_with("\")")) return false;
+  return rest.substr(2, rest.size() - 4).find('"') == rest.npos;
+}
+
+} // namespace
+
 std::map<std::string, int64_t> extents_by_axis(const Layout& layout) {
   std::map<std::string, int64_t> extents;
   for (const Mode& mode : layout.leaves) {
@@ -101,10 +115,15 @@ std::vector<std::string> faults_of(const Row& row) {
                                    operand.threads, row.threads));
   }
   if (row.kind == Kind::matmul) check_product(row, faults);
-  for (const auto& [dialect, text] : row.print)
+  for (const auto& [dialect, text] : row.print) {
+    if (!can_be_taken_apart(text))
+      faults.push_back(fmt::format("the text for {} is neither `asm(\"...\")` nor "
+                                   "`asm volatile(\"...\")` with one string",
+                                   dialect));
     for (const std::string& name : placeholders(text))
       if (!names.contains(name))
         faults.push_back(fmt::format("`${}` is no operand or immediate", name));
+  }
   return faults;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace tang::atomics {
@@ -60,6 +61,7 @@ void print(TextWriter& out, size_t number, const Row& row) {
   out.line("    r.immediates = {};", list(row.immediates));
   out.line("    r.zero_fills = {};", row.zero_fills);
   out.line("    r.accumulates = {};", row.accumulates);
+  out.line("    r.rounds = {};", row.rounds);
   out.line("    r.fma = {};", row.fma);
   for (const auto& [dialect, text] : row.print)
     out.line("    r.print[{}] = {};", literal(dialect), literal(text));
@@ -88,6 +90,7 @@ int run(const std::string& output, std::vector<std::string> paths) {
   SourceManager sources;
   Sink sink;
   std::vector<Row> rows;
+  std::set<std::string> taken;
   std::sort(paths.begin(), paths.end());
   for (const std::string& path : paths) {
     std::ifstream file(path, std::ios::binary);
@@ -97,7 +100,7 @@ int run(const std::string& output, std::vector<std::string> paths) {
       fmt::print(stderr, "{}: error: cannot read the file\n", path);
       return 1;
     }
-    if (auto loaded = load_rows(sources, sources.add(path, std::move(text).str()), sink))
+    if (auto loaded = load_rows(sources, sources.add(path, std::move(text).str()), taken, sink))
       rows.insert(rows.end(), loaded->begin(), loaded->end());
   }
   RenderOptions options;

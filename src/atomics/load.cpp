@@ -3,6 +3,7 @@
 #include "layout/text.h"
 #include "targets/table_reader.h"
 #include <algorithm>
+#include <cctype>
 
 namespace tang::atomics {
 
@@ -33,13 +34,14 @@ constexpr Kind kinds[] = {Kind::move, Kind::matmul, Kind::commit, Kind::wait};
 
 class Loader {
 public:
-  Loader(const SourceManager& sources, FileId file, Sink& sink) : reader_(sources, file, sink) {}
+  Loader(const SourceManager& sources, FileId file, std::set<std::string>& taken, Sink& sink)
+      : reader_(sources, file, sink), taken_(taken) {}
 
   std::optional<std::vector<Row>> run() {
     std::vector<Row> rows;
-    for (const Table& table : reader_.roots({"name", "spec", "threads", "operands", "requires",
-                                             "native_on", "completion", "cost", "accumulates",
-                                             "immediates", "otherwise", "print", "source"}))
+    for (const Table& table : reader_.roots(
+             {"name", "spec", "threads", "operands", "requires", "native_on", "completion", "cost",
+              "accumulates", "immediates", "otherwise", "rounds", "print", "source"}))
       rows.push_back(row(table));
     if (!reader_.ok()) return std::nullopt;
     return rows;
@@ -50,7 +52,7 @@ private:
     Row row;
     for (const char* key : {"name", "spec", "threads", "requires", "native_on", "print", "source"})
       if (!reader_.require(table, key)) return row;
-    row.name = reader_.text(table, "name");
+    row.name = named_once(table);
     std::string spec = reader_.text(table, "spec");
     if (auto kind = named(kinds, spec))
       row.kind = *kind;
@@ -69,6 +71,7 @@ private:
       for (const Item& item : reader_.list(table, "immediates"))
         row.immediates.push_back(item.text);
     if (table.has("otherwise")) row.zero_fills = reader_.text(table, "otherwise") == "zero";
+    if (table.has("rounds")) row.rounds = reader_.text(table, "rounds") == "nearest";
     if (table.has("operands")) operands(reader_.table(table, "operands", {}), row);
     if (table.has("accumulates"))
       row.accumulates =
@@ -84,6 +87,23 @@ private:
         reader_.report(tang::Kind::table_bad_value, reader_.place(table, "name"), "`{}`: {}",
                        row.name, fault);
     return row;
+  }
+
+  /// Names become symbols of the generated code.
+  std::string named_once(const Table& table) {
+    std::string name = reader_.text(table, "name");
+    bool good = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '.' || c == '_';
+    });
+    if (!good)
+      reader_.report(tang::Kind::table_bad_value, reader_.place(table, "name"),
+                     "`{}` is no name of a row: letters, digits, `.` and `_`", name);
+    else if (!taken_.insert(symbol_of(name)).second)
+      reader_
+          .report(tang::Kind::table_duplicate, reader_.place(table, "name"),
+                  "the name `{}` is taken by another row", name)
+          .help("rows are found by what they do; any other name will do");
+    return name;
   }
 
   void operands(const Table& all, Row& row) {
@@ -135,6 +155,7 @@ private:
   }
 
   TableReader reader_;
+  std::set<std::string>& taken_; ///< symbols
   Layout layout_;
 };
 
@@ -155,8 +176,9 @@ Result<Extents> extents_of(const Layout& layout) {
   return Extents{counts[0], counts[1]};
 }
 
-std::optional<std::vector<Row>> load_rows(const SourceManager& sources, FileId file, Sink& sink) {
-  return Loader(sources, file, sink).run();
+std::optional<std::vector<Row>> load_rows(const SourceManager& sources, FileId file,
+                                          std::set<std::string>& taken, Sink& sink) {
+  return Loader(sources, file, taken, sink).run();
 }
 
 } // namespace tang::atomics

@@ -30,6 +30,12 @@ const Operand& Row::operand(std::string_view name) const {
   return *at;
 }
 
+std::string symbol_of(std::string_view name) {
+  std::string symbol = "tg_" + std::string(name);
+  std::replace(symbol.begin(), symbol.end(), '.', '_');
+  return symbol;
+}
+
 bool is_native(std::span<const std::string_view> native_on, std::string_view target) {
   return std::any_of(native_on.begin(), native_on.end(), [&](std::string_view name) {
     // What an architecture has, its variant with instructions of its own (`a`) has too.

@@ -51,12 +51,16 @@ struct Row {
   std::vector<std::string> immediates; ///< numbers that are part of the instruction
   bool zero_fills = false;  ///< takes a predicate: where it fails, the destination becomes 0
   bool accumulates = false; ///< the first operand is read too
+  bool rounds = false;      ///< the destination is the nearest that a tf32 unit reads whole
   int64_t fma = 0;          ///< multiply-adds of one issue
   std::map<std::string, std::string> print; ///< by dialect
   std::string source;
 
   const Operand& operand(std::string_view name) const;
 };
+
+/// The name of the function that stands for a row in generated code.
+std::string symbol_of(std::string_view name);
 
 /// Whether a list of targets holds this one, or the architecture whose variant it is: sm_90a can do
 /// what sm_90 can.

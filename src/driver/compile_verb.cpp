@@ -1,5 +1,6 @@
 #include "driver/error_budget.h"
 #include "driver/files.h"
+#include "driver/instructions.h"
 #include "driver/outputs.h"
 #include "driver/pipeline.h"
 #include "driver/test_program.h"
@@ -185,13 +186,15 @@ std::vector<std::string> paths_of(const std::vector<OutputFile>& files) {
 }
 
 /// One call for each variant that some sizes lead to.
-std::optional<std::vector<TestVectors>>
-test_calls(const Input& input, std::span<const graph::Graph> variants, Sink& sink) {
+std::optional<std::vector<TestVectors>> test_calls(const Input& input,
+                                                   const CompileOptions& options,
+                                                   std::span<const graph::Graph> variants,
+                                                   Sink& sink) {
   std::vector<TestVectors> calls;
   for (size_t i = 0; i < variants.size(); ++i) {
     auto sizes = sizes_for_variant(variants, i);
     if (!sizes) continue;
-    auto vectors = make_test_vectors(input.graph, *sizes, 1, sink);
+    auto vectors = make_test_vectors(input.graph, *sizes, 1, may_use_tf32(input, options), sink);
     if (!vectors) return std::nullopt;
     calls.push_back(std::move(*vectors));
   }
@@ -204,6 +207,7 @@ void print_rule(Session& session, const Input& input, const CompileOptions& opti
   std::vector<std::string> inputs{input.path};
   inputs.insert(inputs.end(), input.included.begin(), input.included.end());
   if (!options.schedule.empty()) inputs.push_back(options.schedule);
+  inputs.insert(inputs.end(), options.atomics.begin(), options.atomics.end());
   if (auto text = depfile_text(options.dependencies, outputs, inputs, session.sink))
     texts.push_back({depfile, *text});
 }
@@ -244,9 +248,10 @@ void compile_file(Session& session) {
     auto results =
         compile_targets(rewritten, *input, session.common, *options, session.sink, session.stages);
     if (!results || !session.sink.ok()) return;
+    if (options->explain_atoms) write_stderr(explained_atoms(*input, *results));
     std::vector<TestVectors> calls;
     if (options->emits(Emit::test)) {
-      auto made = test_calls(*input, *graphs, session.sink);
+      auto made = test_calls(*input, *options, *graphs, session.sink);
       if (!made) return;
       calls = std::move(*made);
       session.stages.done("interpret", "test vectors");

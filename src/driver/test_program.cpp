@@ -232,7 +232,7 @@ private:
 } // namespace
 
 std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vector<int64_t> dims,
-                                             uint64_t seed, Sink& sink) {
+                                             uint64_t seed, bool tf32, Sink& sink) {
   TestVectors vectors;
   vectors.dims = std::move(dims);
   int64_t total = 0;
@@ -273,6 +273,7 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
   if (!exact || !rounded) return std::nullopt;
   for (TensorId id : graph.outputs) {
     double open = 4 * deviation(exact->at(id), rounded->at(id));
+    if (tf32) open = std::max(open, 1.0 / 512);
     vectors.tolerances.push_back(std::max(format_tolerance(graph[id]), open));
     auto stored = interpret::stored_as(graph[id].type, std::move(exact->at(id)));
     TANG_CHECK(stored, "`{}` does not fit its format", graph[id].name);

@@ -23,10 +23,11 @@ double format_tolerance(const graph::Tensor& tensor);
 std::optional<std::vector<int64_t>> sizes_for_variant(std::span<const graph::Graph> variants,
                                                       size_t number);
 
-/// Random inputs at these values of the dims, and the interpreter's outputs. Reports what stands in
+/// Random inputs at these values of the dims, and the interpreter's outputs. `tf32`: factors may
+/// lose bits, which tolerances allow for. Reports what stands in
 /// the way, such as tensors too large for a source file.
 std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vector<int64_t> dims,
-                                             uint64_t seed, Sink& sink);
+                                             uint64_t seed, bool tf32, Sink& sink);
 
 /// `<stem>.<target>.test.<ext>`: for each of `calls`, buffers full of NaN bytes, one call, a line
 /// for each output that is not what it must be. It exits with 0, with 1 on a difference, and with 4

@@ -89,7 +89,8 @@ void name_kernel_at_fault(Session& session, const Input& input, const graph::Gra
   Session inner{session.arguments, session.common, session.sources, quiet, session.stages};
   Input exposed = input;
   exposed.graph = with_all_outputs(rewritten);
-  auto vectors = make_test_vectors(exposed.graph, wanted.dims, seed, quiet);
+  auto vectors =
+      make_test_vectors(exposed.graph, wanted.dims, seed, may_use_tf32(input, options), quiet);
   if (!vectors) return;
   auto result = compile_target({&exposed.graph, 1}, exposed, spec, options, quiet, session.stages);
   std::string text;
@@ -196,7 +197,8 @@ void verify_file(Session& session) {
   std::vector<std::optional<TestVectors>> vectors;
   for (size_t i = 0; i < graphs->size(); ++i) {
     auto sizes = sizes_for_variant(*graphs, i);
-    vectors.push_back(sizes ? make_test_vectors(input->graph, *sizes, *seed, session.sink)
+    vectors.push_back(sizes ? make_test_vectors(input->graph, *sizes, *seed,
+                                                may_use_tf32(*input, *options), session.sink)
                             : std::nullopt);
     if (sizes && !vectors.back()) return;
   }

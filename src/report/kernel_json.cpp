@@ -256,7 +256,14 @@ private:
     return {{"store", std::string(graph::info(tensor.type).name)},
             {"accumulate", accumulate},
             {"operands", input_.native_operands ? "native" : "exact"},
-            {"tf32", input_.allow_tf32 ? "allowed, not used" : "not allowed"}};
+            {"tf32", tf32()}};
+  }
+  std::string tf32() const {
+    const auto& variants = bound_.plan->variants;
+    bool used = std::any_of(variants.begin(), variants.end(), [](const plan::Variant& variant) {
+      return variant.fields.precision == plan::Precision::tf32;
+    });
+    return used ? "used" : input_.allow_tf32 ? "allowed, not used" : "not allowed";
   }
   Json error() {
     const graph::Tensor& tensor = stated();

@@ -34,7 +34,8 @@ Loaded load(std::string text) {
   SourceManager sources;
   Sink sink;
   FileId file = sources.add("rows.yaml", std::move(text));
-  Loaded loaded{load_rows(sources, file, sink), {}};
+  std::set<std::string> taken;
+  Loaded loaded{load_rows(sources, file, taken, sink), {}};
   for (const Diagnostic& d : sink.diagnostics()) loaded.messages += d.message + "\n";
   return loaded;
 }

@@ -41,7 +41,8 @@ struct Registers {
 Registers registers_of(const Operand& o) {
   if (o.type == graph::ElemType::f64) return {"double", o.values};
   if (o.bits == 64) return {"uint64_t", o.values};
-  if (o.type == graph::ElemType::f32) return {"float", o.values};
+  if (o.type == graph::ElemType::f32 && !o.tf32) return {"float", o.values};
+  if (o.type == graph::ElemType::i32) return {"int32_t", o.values};
   return {"uint32_t", std::max(o.values * o.bits / 32, 1)};
 }
 
