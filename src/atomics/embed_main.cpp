@@ -51,14 +51,17 @@ void print(TextWriter& out, size_t number, const Row& row) {
   for (const Operand& o : row.operands) {
     std::string type = "{}";
     if (o.type) type = fmt::format("graph::ElemType::{}", graph::info(*o.type).name);
-    out.line("    r.operands.push_back({{{}, {}, {}, {}, Memory::{}, layout_of({}), {}, {}}});",
-             literal(o.name), type, o.bits, o.tf32, enumerator(o.memory),
+    out.line("    r.operands.push_back({{{}, {}, {}, {}, Memory::{}, {}, layout_of({}), {}, {}}});",
+             literal(o.name), type, o.bits, o.tf32, enumerator(o.memory), o.described,
              literal(layout::to_text(o.layout)), o.threads, o.values);
   }
   out.line("    r.needs = {};", literal(row.needs));
   out.line("    r.native_on = {};", list(row.native_on));
   out.line("    r.token = {};", literal(row.token));
-  out.line("    r.immediates = {};", list(row.immediates));
+  out.line("    r.op = {};", literal(row.op));
+  for (const Immediate& i : row.immediates)
+    out.line("    r.immediates.push_back({{{}, {}, {}, {}}});", literal(i.name), i.least,
+             i.greatest, i.step);
   out.line("    r.zero_fills = {};", row.zero_fills);
   out.line("    r.accumulates = {};", row.accumulates);
   out.line("    r.rounds = {};", row.rounds);

@@ -4,6 +4,7 @@
 #include "targets/table_reader.h"
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 namespace tang::atomics {
 
@@ -30,7 +31,8 @@ std::optional<int> bits_of(std::string_view type) {
 }
 
 constexpr Memory memories[] = {Memory::global, Memory::shared, Memory::registers};
-constexpr Kind kinds[] = {Kind::move, Kind::matmul, Kind::commit, Kind::wait};
+constexpr Kind kinds[] = {Kind::move, Kind::matmul,    Kind::commit, Kind::wait,
+                          Kind::shfl, Kind::reduction, Kind::sync};
 
 class Loader {
 public:
@@ -41,7 +43,7 @@ public:
     std::vector<Row> rows;
     for (const Table& table : reader_.roots(
              {"name", "spec", "threads", "operands", "requires", "native_on", "completion", "cost",
-              "accumulates", "immediates", "otherwise", "rounds", "print", "source"}))
+              "accumulates", "immediates", "otherwise", "rounds", "op", "print", "source"}))
       rows.push_back(row(table));
     if (!reader_.ok()) return std::nullopt;
     return rows;
@@ -58,7 +60,8 @@ private:
       row.kind = *kind;
     else
       reader_.report(tang::Kind::table_bad_value, reader_.place(table, "spec"),
-                     "`{}` is no spec of a row: Move, MatMul, Commit, Wait", spec);
+                     "`{}` is no spec of a row: Move, MatMul, Commit, Wait, Shfl, Reduction, Sync",
+                     spec);
     row.threads = extents(table, "threads", reader_.text(table, "threads")).threads;
     row.source = reader_.text(table, "source");
     for (const Item& item : reader_.list(table, "requires")) row.needs = item.text;
@@ -67,9 +70,8 @@ private:
       row.token = reader_.text(table, "completion");
       if (row.token == "none") row.token.clear();
     }
-    if (table.has("immediates"))
-      for (const Item& item : reader_.list(table, "immediates"))
-        row.immediates.push_back(item.text);
+    if (table.has("op")) row.op = reader_.text(table, "op");
+    if (table.has("immediates")) immediates(reader_.table(table, "immediates", {}), row);
     if (table.has("otherwise")) row.zero_fills = reader_.text(table, "otherwise") == "zero";
     if (table.has("rounds")) row.rounds = reader_.text(table, "rounds") == "nearest";
     if (table.has("operands")) operands(reader_.table(table, "operands", {}), row);
@@ -106,9 +108,32 @@ private:
     return name;
   }
 
+  /// `pending: 0..7`, `registers: 24..256/8`: each with the numbers it may be.
+  void immediates(const Table& all, Row& row) {
+    if (!all) return;
+    for (const auto& entry : all.entries()) {
+      Immediate i{entry.key};
+      std::string text = reader_.text(all, entry.key);
+      std::string_view rest = text;
+      auto number = [&](std::string_view before, int64_t& value) {
+        if (!rest.starts_with(before)) return false;
+        rest.remove_prefix(before.size());
+        auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+        rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+        return error == std::errc();
+      };
+      bool whole = number("", i.least) && number("..", i.greatest) &&
+                   (rest.empty() || (number("/", i.step) && rest.empty()));
+      if (!whole || i.least > i.greatest || i.step < 1)
+        reader_.report(tang::Kind::table_bad_value, reader_.place(all, entry.key),
+                       "`{}` is no range of numbers: `0..7`, `24..256/8`", text);
+      row.immediates.push_back(i);
+    }
+  }
+
   void operands(const Table& all, Row& row) {
     for (const auto& entry : all.entries()) {
-      Table table = reader_.table(all, entry.key, {"type", "memory", "layout"});
+      Table table = reader_.table(all, entry.key, {"type", "memory", "layout", "address"});
       for (const char* key : {"type", "memory", "layout"})
         if (!reader_.require(table, key)) return;
       Operand operand;
@@ -122,6 +147,7 @@ private:
       else
         reader_.report(tang::Kind::table_bad_value, reader_.place(table, "type"),
                        "`{}` is no element type", type);
+      if (table.has("address")) operand.described = reader_.text(table, "address") == "descriptor";
       std::string memory = reader_.text(table, "memory");
       if (auto found = named(memories, memory))
         operand.memory = *found;
@@ -169,7 +195,7 @@ Result<Extents> extents_of(const Layout& layout) {
   for (size_t i = 0; i < parts.size(); ++i) {
     auto count = layout::size(parts[i]);
     if (!count) return count.refusal();
-    if (!count->is_constant() || count->factor > 4096)
+    if (!count->is_constant() || count->factor > 65536)
       return layout::refuse("{} threads or values", layout::to_text(*count));
     counts[i] = static_cast<int>(count->factor);
   }

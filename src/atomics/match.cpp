@@ -108,7 +108,7 @@ std::string mismatch_of(const Row& row, const Product& leaf) {
     const Operand& o = row.operands[i];
     if (o.memory != Memory::registers)
       return fmt::format("its {} lies in {} memory", formats[i].first, name(o.memory));
-    if (!has_axes(o, axes[i])) return "it is several products side by side";
+    if (!has_axes(o, axes[i])) return "its axes are not those of one matrix product";
     if (!o.takes(formats[i].second) || (o.tf32 && !leaf.tf32))
       return fmt::format("its {} is {}", formats[i].first, format_of(o));
   }

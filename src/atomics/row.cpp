@@ -19,6 +19,9 @@ std::string_view name(Kind kind) {
   case Kind::matmul: return "MatMul";
   case Kind::commit: return "Commit";
   case Kind::wait: return "Wait";
+  case Kind::shfl: return "Shfl";
+  case Kind::reduction: return "Reduction";
+  case Kind::sync: return "Sync";
   }
   return "";
 }

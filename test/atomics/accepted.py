@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every row of atomics/ is accepted by ptxas on each target it claims, and each matrix product is
-an instruction there: one more issue in a kernel is at most five instructions (a quarter of a warp
-takes four steps), where an emulated one is ten to two hundred.
+"""Every row of atomics/ is accepted by ptxas on each target it claims, and each matrix product that
+threads wait for is an instruction there: one more issue in a kernel is at most five instructions
+(a quarter of a warp takes four steps), where an emulated one is ten to two hundred.
 
     accepted.py ROWS_CU FOLDER [--jobs N]
 
@@ -55,7 +55,7 @@ def check(rows_cu, compiler, target, folder):
         each = (sizes[f"often_{name}"] - sizes[f"once_{name}"]) / 16 / INSTRUCTION_BYTES
         if not 0 < each <= MOST_PER_ISSUE:
             faults.append(f"{target}: {name} is {each} instructions an issue")
-    return faults, f"{target}: {len(sizes) // 2} rows, {len(products)} of them products"
+    return faults, f"{target}: {sum(name.startswith('once_') for name in sizes)} rows, {len(products)} of them counted"
 
 
 def main():

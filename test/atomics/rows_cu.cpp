@@ -1,10 +1,10 @@
-// Prints the rows that are native on one target as CUDA, each used in two kernels: once, and 17
-// times. What ptxas accepts it can assemble; where one more issue costs one more instruction, it is
-// an instruction.
+// Prints the rows that are native on one target as CUDA, each in a kernel; products also in one
+// that issues them 17 times. What ptxas accepts it can assemble; where one more issue costs one
+// more instruction, it is an instruction.
 //
 //   rows_cu            the targets that rows name
 //   rows_cu TARGET     their source text
-//   rows_cu --products TARGET    the rows that multiply matrices
+//   rows_cu --products TARGET    the products that are issued 17 times
 #include "atomics/table.h"
 #include "print/dialect.h"
 #include <algorithm>
@@ -28,9 +28,7 @@ std::vector<const Row*> rows_for(std::string_view target) {
 }
 
 std::string symbol_of(const Row& row) {
-  std::string symbol = "tg_" + row.name;
-  std::replace(symbol.begin(), symbol.end(), '.', '_');
-  return symbol;
+  return atomics::symbol_of(row.name);
 }
 
 /// Registers of one operand as the function's parameters are declared.
@@ -46,12 +44,19 @@ Registers registers_of(const Operand& o) {
   return {"uint32_t", std::max(o.values * o.bits / 32, 1)};
 }
 
+/// Products that threads wait for: those that run beside them are ordered by instructions around.
+bool is_counted(const Row& row) {
+  return row.kind == Kind::matmul && row.token.empty();
+}
+
 std::string kernel(const Row& row, std::string_view prefix, int issues) {
   std::string before, after, arguments;
   for (size_t i = 0; i < row.operands.size(); ++i) {
     const Operand& o = row.operands[i];
     arguments += arguments.empty() ? "" : ", ";
-    if (o.memory == Memory::global) {
+    if (o.described) {
+      arguments += "descriptor";
+    } else if (o.memory == Memory::global) {
       arguments += "memory + 4096";
     } else if (o.memory == Memory::shared) {
       arguments += "shared";
@@ -69,10 +74,11 @@ std::string kernel(const Row& row, std::string_view prefix, int issues) {
   if (row.zero_fills) arguments += arguments.empty() ? "0" : ", 0";
   std::string calls;
   for (int i = 0; i < issues; ++i) calls += fmt::format("  {}({});\n", symbol_of(row), arguments);
-  return fmt::format("extern \"C\" __global__ void {}_{}(unsigned char *memory) {{\n"
-                     "  __shared__ __align__(1024) unsigned char shared[4096];\n"
-                     "  if (!memory) memory = shared;\n{}{}{}}}\n",
-                     prefix, symbol_of(row), before, calls, after);
+  return fmt::format(
+      "extern \"C\" __global__ void {}_{}(unsigned char *memory, uint64_t descriptor) {{\n"
+      "  __shared__ __align__(1024) unsigned char shared[4096];\n"
+      "  if (!memory) memory = shared;\n{}{}{}}}\n",
+      prefix, symbol_of(row), before, calls, after);
 }
 
 void print(std::string_view target) {
@@ -80,9 +86,10 @@ void print(std::string_view target) {
   const print::Dialect* cuda = print::dialect_named("cuda");
   for (const Row* row : rows_for(target)) {
     print::Instruction instruction{row, {}, symbol_of(*row)};
-    instruction.immediates.assign(row->immediates.size(), 1);
-    fmt::print("{}{}{}\n", cuda->sentences.instruction(instruction), kernel(*row, "once", 1),
-               kernel(*row, "often", 17));
+    for (const Immediate& i : row->immediates)
+      instruction.immediates.push_back(i.takes(1) ? 1 : i.least);
+    fmt::print("{}{}", cuda->sentences.instruction(instruction), kernel(*row, "once", 1));
+    if (is_counted(*row)) fmt::print("{}", kernel(*row, "often", 17));
   }
 }
 
@@ -93,7 +100,7 @@ int main(int count, char** values) {
   using namespace tang::atomics;
   if (count == 3) {
     for (const Row* row : rows_for(values[2]))
-      if (row->kind == Kind::matmul) fmt::print("{}\n", symbol_of(*row));
+      if (is_counted(*row)) fmt::print("{}\n", symbol_of(*row));
   } else if (count == 2) {
     print(values[1]);
   } else {

@@ -229,6 +229,12 @@ private:
   void operand(size_t n) {
     const atomics::Operand& o = row_.operands[n];
     bool written = n == 0;
+    if (o.described) {
+      parameters_.push_back(fmt::format("uint64_t {}", o.name));
+      names_[o.name] = {next(), 1};
+      inputs_.push_back(fmt::format("\"l\"({})", o.name));
+      return;
+    }
     if (o.memory != kernel::Memory::registers) {
       parameters_.push_back(fmt::format("{}void *{}", written ? "" : "const ", o.name));
       names_[o.name] = {next(), 1};
@@ -267,7 +273,7 @@ private:
         for (size_t k = 0; k < found->second.count; ++k)
           out += fmt::format("{}%{}", k ? ", " : "", found->second.first + k);
       for (size_t k = 0; k < row_.immediates.size(); ++k)
-        if (row_.immediates[k] == name) out += fmt::format("{}", i_.immediates[k]);
+        if (row_.immediates[k].name == name) out += fmt::format("{}", i_.immediates[k]);
       at = end;
     }
     return out;
