@@ -15,6 +15,7 @@ _tangc() {
     --index-bits) COMPREPLY=($(compgen -W 'auto 32 64' -- "$cur")); return ;;
     --schedule) COMPREPLY=($(compgen -f -- "$cur")); return ;;
     --tune) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --atomics) COMPREPLY=($(compgen -f -- "$cur")); return ;;
     --precision) COMPREPLY=($(compgen -W 'native exact' -- "$cur")); return ;;
     -MF) COMPREPLY=($(compgen -f -- "$cur")); return ;;
     -o) COMPREPLY=($(compgen -d -- "$cur")); return ;;
@@ -30,12 +31,12 @@ _tangc() {
     check) words='-D --dim= -h --help -W -w --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet --time-report' ;;
     fmt) words='-h --help --check --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
     run) words='-D --dim= -h --help --input= --random= --emulate --f64 -o -W -w --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet --time-report' ;;
-    verify) words='-t --target= -O -D --dim= -j --jobs= -h --help --index-bits= --specialize= --schedule= --tune= --precision= --allow-tf32 --error-budget= --fast-math --batch-invariant --random= --compiler= -W -w --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet --time-report --dump= --dump-dir=' ;;
+    verify) words='-t --target= -O -D --dim= -j --jobs= -h --help --index-bits= --specialize= --schedule= --tune= --atomics= --precision= --allow-tf32 --error-budget= --fast-math --batch-invariant --random= --compiler= -W -w --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet --time-report --dump= --dump-dir=' ;;
     targets) words='-h --help --json --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
     explain) words='-h --help --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
     report) words='-h --help --measured= -o --require-sol= --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
     layout) words='-h --help --table --svg --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
-    *) words='-t --target= -O -D --dim= -j --jobs= -h --help --version -o -d --directory= --emit= --prefix= --split= --embed= --checks= --index-bits= --print-outputs --write-if-changed --specialize= --schedule= --tune= --precision= --allow-tf32 --error-budget= --fast-math --batch-invariant -MD -M -MF -MT -MQ -MP -W -w --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet --time-report --dump= --dump-dir=' ;;
+    *) words='-t --target= -O -D --dim= -j --jobs= -h --help --version -o -d --directory= --emit= --prefix= --split= --embed= --checks= --index-bits= --print-outputs --write-if-changed --specialize= --schedule= --tune= --atomics= --explain-atoms --precision= --allow-tf32 --error-budget= --fast-math --batch-invariant -MD -M -MF -MT -MQ -MP -W -w --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet --time-report --dump= --dump-dir=' ;;
   esac
   if [[ $COMP_CWORD == 1 ]]; then words+=' check fmt run verify targets explain report layout'; fi
   COMPREPLY=($(compgen -W "$words" -- "$cur") $(compgen -f -- "$cur"))

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace tang::atomics {
@@ -50,16 +51,20 @@ void print(TextWriter& out, size_t number, const Row& row) {
   for (const Operand& o : row.operands) {
     std::string type = "{}";
     if (o.type) type = fmt::format("graph::ElemType::{}", graph::info(*o.type).name);
-    out.line("    r.operands.push_back({{{}, {}, {}, {}, Memory::{}, layout_of({}), {}, {}}});",
-             literal(o.name), type, o.bits, o.tf32, enumerator(o.memory),
+    out.line("    r.operands.push_back({{{}, {}, {}, {}, Memory::{}, {}, layout_of({}), {}, {}}});",
+             literal(o.name), type, o.bits, o.tf32, enumerator(o.memory), o.described,
              literal(layout::to_text(o.layout)), o.threads, o.values);
   }
   out.line("    r.needs = {};", literal(row.needs));
   out.line("    r.native_on = {};", list(row.native_on));
   out.line("    r.token = {};", literal(row.token));
-  out.line("    r.immediates = {};", list(row.immediates));
+  out.line("    r.op = {};", literal(row.op));
+  for (const Immediate& i : row.immediates)
+    out.line("    r.immediates.push_back({{{}, {}, {}, {}}});", literal(i.name), i.least,
+             i.greatest, i.step);
   out.line("    r.zero_fills = {};", row.zero_fills);
   out.line("    r.accumulates = {};", row.accumulates);
+  out.line("    r.rounds = {};", row.rounds);
   out.line("    r.fma = {};", row.fma);
   for (const auto& [dialect, text] : row.print)
     out.line("    r.print[{}] = {};", literal(dialect), literal(text));
@@ -88,6 +93,7 @@ int run(const std::string& output, std::vector<std::string> paths) {
   SourceManager sources;
   Sink sink;
   std::vector<Row> rows;
+  std::set<std::string> taken;
   std::sort(paths.begin(), paths.end());
   for (const std::string& path : paths) {
     std::ifstream file(path, std::ios::binary);
@@ -97,7 +103,7 @@ int run(const std::string& output, std::vector<std::string> paths) {
       fmt::print(stderr, "{}: error: cannot read the file\n", path);
       return 1;
     }
-    if (auto loaded = load_rows(sources, sources.add(path, std::move(text).str()), sink))
+    if (auto loaded = load_rows(sources, sources.add(path, std::move(text).str()), taken, sink))
       rows.insert(rows.end(), loaded->begin(), loaded->end());
   }
   RenderOptions options;

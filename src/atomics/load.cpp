@@ -3,6 +3,8 @@
 #include "layout/text.h"
 #include "targets/table_reader.h"
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 
 namespace tang::atomics {
 
@@ -29,17 +31,19 @@ std::optional<int> bits_of(std::string_view type) {
 }
 
 constexpr Memory memories[] = {Memory::global, Memory::shared, Memory::registers};
-constexpr Kind kinds[] = {Kind::move, Kind::matmul, Kind::commit, Kind::wait};
+constexpr Kind kinds[] = {Kind::move, Kind::matmul,    Kind::commit, Kind::wait,
+                          Kind::shfl, Kind::reduction, Kind::sync};
 
 class Loader {
 public:
-  Loader(const SourceManager& sources, FileId file, Sink& sink) : reader_(sources, file, sink) {}
+  Loader(const SourceManager& sources, FileId file, std::set<std::string>& taken, Sink& sink)
+      : reader_(sources, file, sink), taken_(taken) {}
 
   std::optional<std::vector<Row>> run() {
     std::vector<Row> rows;
-    for (const Table& table : reader_.roots({"name", "spec", "threads", "operands", "requires",
-                                             "native_on", "completion", "cost", "accumulates",
-                                             "immediates", "otherwise", "print", "source"}))
+    for (const Table& table : reader_.roots(
+             {"name", "spec", "threads", "operands", "requires", "native_on", "completion", "cost",
+              "accumulates", "immediates", "otherwise", "rounds", "op", "print", "source"}))
       rows.push_back(row(table));
     if (!reader_.ok()) return std::nullopt;
     return rows;
@@ -50,13 +54,14 @@ private:
     Row row;
     for (const char* key : {"name", "spec", "threads", "requires", "native_on", "print", "source"})
       if (!reader_.require(table, key)) return row;
-    row.name = reader_.text(table, "name");
+    row.name = named_once(table);
     std::string spec = reader_.text(table, "spec");
     if (auto kind = named(kinds, spec))
       row.kind = *kind;
     else
       reader_.report(tang::Kind::table_bad_value, reader_.place(table, "spec"),
-                     "`{}` is no spec of a row: Move, MatMul, Commit, Wait", spec);
+                     "`{}` is no spec of a row: Move, MatMul, Commit, Wait, Shfl, Reduction, Sync",
+                     spec);
     row.threads = extents(table, "threads", reader_.text(table, "threads")).threads;
     row.source = reader_.text(table, "source");
     for (const Item& item : reader_.list(table, "requires")) row.needs = item.text;
@@ -65,10 +70,10 @@ private:
       row.token = reader_.text(table, "completion");
       if (row.token == "none") row.token.clear();
     }
-    if (table.has("immediates"))
-      for (const Item& item : reader_.list(table, "immediates"))
-        row.immediates.push_back(item.text);
+    if (table.has("op")) row.op = reader_.text(table, "op");
+    if (table.has("immediates")) immediates(reader_.table(table, "immediates", {}), row);
     if (table.has("otherwise")) row.zero_fills = reader_.text(table, "otherwise") == "zero";
+    if (table.has("rounds")) row.rounds = reader_.text(table, "rounds") == "nearest";
     if (table.has("operands")) operands(reader_.table(table, "operands", {}), row);
     if (table.has("accumulates"))
       row.accumulates =
@@ -86,9 +91,49 @@ private:
     return row;
   }
 
+  /// Names become symbols of the generated code.
+  std::string named_once(const Table& table) {
+    std::string name = reader_.text(table, "name");
+    bool good = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '.' || c == '_';
+    });
+    if (!good)
+      reader_.report(tang::Kind::table_bad_value, reader_.place(table, "name"),
+                     "`{}` is no name of a row: letters, digits, `.` and `_`", name);
+    else if (!taken_.insert(symbol_of(name)).second)
+      reader_
+          .report(tang::Kind::table_duplicate, reader_.place(table, "name"),
+                  "the name `{}` is taken by another row", name)
+          .help("rows are found by what they do; any other name will do");
+    return name;
+  }
+
+  /// `pending: 0..7`, `registers: 24..256/8`: each with the numbers it may be.
+  void immediates(const Table& all, Row& row) {
+    if (!all) return;
+    for (const auto& entry : all.entries()) {
+      Immediate i{entry.key};
+      std::string text = reader_.text(all, entry.key);
+      std::string_view rest = text;
+      auto number = [&](std::string_view before, int64_t& value) {
+        if (!rest.starts_with(before)) return false;
+        rest.remove_prefix(before.size());
+        auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+        rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+        return error == std::errc();
+      };
+      bool whole = number("", i.least) && number("..", i.greatest) &&
+                   (rest.empty() || (number("/", i.step) && rest.empty()));
+      if (!whole || i.least > i.greatest || i.step < 1)
+        reader_.report(tang::Kind::table_bad_value, reader_.place(all, entry.key),
+                       "`{}` is no range of numbers: `0..7`, `24..256/8`", text);
+      row.immediates.push_back(i);
+    }
+  }
+
   void operands(const Table& all, Row& row) {
     for (const auto& entry : all.entries()) {
-      Table table = reader_.table(all, entry.key, {"type", "memory", "layout"});
+      Table table = reader_.table(all, entry.key, {"type", "memory", "layout", "address"});
       for (const char* key : {"type", "memory", "layout"})
         if (!reader_.require(table, key)) return;
       Operand operand;
@@ -102,6 +147,7 @@ private:
       else
         reader_.report(tang::Kind::table_bad_value, reader_.place(table, "type"),
                        "`{}` is no element type", type);
+      if (table.has("address")) operand.described = reader_.text(table, "address") == "descriptor";
       std::string memory = reader_.text(table, "memory");
       if (auto found = named(memories, memory))
         operand.memory = *found;
@@ -135,6 +181,7 @@ private:
   }
 
   TableReader reader_;
+  std::set<std::string>& taken_; ///< symbols
   Layout layout_;
 };
 
@@ -148,15 +195,16 @@ Result<Extents> extents_of(const Layout& layout) {
   for (size_t i = 0; i < parts.size(); ++i) {
     auto count = layout::size(parts[i]);
     if (!count) return count.refusal();
-    if (!count->is_constant() || count->factor > 4096)
+    if (!count->is_constant() || count->factor > 65536)
       return layout::refuse("{} threads or values", layout::to_text(*count));
     counts[i] = static_cast<int>(count->factor);
   }
   return Extents{counts[0], counts[1]};
 }
 
-std::optional<std::vector<Row>> load_rows(const SourceManager& sources, FileId file, Sink& sink) {
-  return Loader(sources, file, sink).run();
+std::optional<std::vector<Row>> load_rows(const SourceManager& sources, FileId file,
+                                          std::set<std::string>& taken, Sink& sink) {
+  return Loader(sources, file, taken, sink).run();
 }
 
 } // namespace tang::atomics

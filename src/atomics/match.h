@@ -1,37 +1,64 @@
 #pragma once
 // Which row carries out a leaf of a kernel: found by kind, formats, memories and the composition of
 // layouts, never by name.
-#include "atomics/row.h"
+#include "atomics/table.h"
+#include <variant>
 
 namespace tang::atomics {
 
-/// The MatMul with the most work in one issue for these formats: D is accumulated in registers.
-const Row* find_matmul(std::string_view target, graph::ElemType d, graph::ElemType a,
-                       graph::ElemType b);
-
-/// A Move of one thread's run of `bytes` bytes between memories, elements of `type`; null where the
-/// target has none. `zero_fills`: with a predicate. `token`: asynchronous, or not.
+/// D += A * B over matrices, D in registers.
+struct Product {
+  graph::ElemType d, a, b;
+  bool tf32 = false; ///< the factors may lose what a tf32 unit does not read
+};
+/// A Move of one thread's run of `bytes` bytes between memories, elements of `type`.
 struct MoveShape {
   Memory to, from;
   graph::ElemType type;
   int bytes = 16;
-  bool zero_fills = false, asynchronous = false;
+  bool zero_fills = false; ///< with a predicate
+  bool asynchronous = false;
 };
-const Row* find_move(std::string_view target, const MoveShape& shape);
+/// A Move from shared memory to the registers of a group of threads, of which the values go where
+/// `fragment`, as (lane, value) -> coordinates, has them, and whose runs lie along the axis that is
+/// contiguous in memory.
+struct FragmentShape {
+  graph::ElemType type;
+  layout::Layout fragment;
+  std::string contiguous;
+};
+/// The end of a group of asynchronous moves, or the wait for groups.
+struct GroupShape {
+  Kind kind = Kind::commit;
+  std::string token;
+};
+/// An f32 in a register becomes the nearest that a tf32 unit reads whole.
+struct Rounding {};
+/// What a kernel may ask an instruction for.
+using Leaf = std::variant<Product, MoveShape, FragmentShape, GroupShape, Rounding>;
 
-/// The rows that end a group of asynchronous moves, and that wait for groups.
-const Row* find_commit(std::string_view target, std::string_view token);
-const Row* find_wait(std::string_view target, std::string_view token);
+/// The kind of the rows that a leaf is about.
+Kind kind_of(const Leaf& leaf);
+/// `f32 += bf16 * bf16`: in the words of rows.
+std::string to_text(const Leaf& leaf);
+/// Why a row does not carry out a leaf; empty where it does.
+std::string mismatch(const Row& row, const Leaf& leaf);
 
-/// How a row loads a fragment, given as (lane, value) -> coordinates: where each lane's run begins.
+/// The row for a leaf: of products that with the most work in one issue, else the first that fits;
+/// null where the target has none.
+const Row* find(const Target& target, const Leaf& leaf);
+
+/// A leaf that asked for an instruction, and what it got.
+struct Asked {
+  Leaf leaf;
+  const Row* row = nullptr; ///< outlives the kernel; null: none
+};
+
+/// How a row loads a fragment: where each lane's run begins.
 struct FragmentLoad {
   const Row* row = nullptr;
   layout::Layout lanes; ///< lane -> coordinates
 };
-/// A Move from shared memory to registers of which the values go where the fragment has them, and
-/// whose runs lie along the axis that is contiguous in memory.
-std::optional<FragmentLoad> find_fragment_load(std::string_view target, graph::ElemType type,
-                                               const layout::Layout& fragment,
-                                               const std::string& contiguous);
+std::optional<FragmentLoad> find_fragment_load(const Target& target, const FragmentShape& shape);
 
 } // namespace tang::atomics

@@ -19,6 +19,9 @@ std::string_view name(Kind kind) {
   case Kind::matmul: return "MatMul";
   case Kind::commit: return "Commit";
   case Kind::wait: return "Wait";
+  case Kind::shfl: return "Shfl";
+  case Kind::reduction: return "Reduction";
+  case Kind::sync: return "Sync";
   }
   return "";
 }
@@ -28,6 +31,12 @@ const Operand& Row::operand(std::string_view name) const {
                          [&](const Operand& operand) { return operand.name == name; });
   TANG_CHECK(at != operands.end(), "`{}` has no operand `{}`", this->name, name);
   return *at;
+}
+
+std::string symbol_of(std::string_view name) {
+  std::string symbol = "tg_" + std::string(name);
+  std::replace(symbol.begin(), symbol.end(), '.', '_');
+  return symbol;
 }
 
 bool is_native(std::span<const std::string_view> native_on, std::string_view target) {

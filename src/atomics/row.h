@@ -9,6 +9,7 @@
 // products over the axis that its output lacks.
 #include "graph/type.h"
 #include "layout/layout.h"
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -20,8 +21,10 @@ enum class Memory : uint8_t { global, shared, registers };
 std::string_view name(Memory memory);
 
 /// What a row does. `commit` closes a group of asynchronous moves, `wait` waits until at most so
-/// many groups as its immediate says are open.
-enum class Kind : uint8_t { move, matmul, commit, wait };
+/// many groups as its immediate says are open. `shfl` gives each thread what another of its group
+/// holds, `reduction` combines over the axes that its output lacks, or into memory, atomically,
+/// `sync` orders threads, memory and what runs beside them; for these three `op` says how.
+enum class Kind : uint8_t { move, matmul, commit, wait, shfl, reduction, sync };
 std::string_view name(Kind kind);
 
 struct Operand {
@@ -30,6 +33,8 @@ struct Operand {
   int bits = 32;
   bool tf32 = false; ///< registers hold f32 of which the unit reads the 19 upper bits
   Memory memory = Memory::registers;
+  /// A word of 64 bits that is no address says where the elements lie in shared memory.
+  bool described = false;
   layout::Layout layout;
   int threads = 1; ///< how many hold the operand, or give an address
   int values = 1;  ///< of each
@@ -37,6 +42,15 @@ struct Operand {
   int run_bytes() const { return values * bits / 8; }
   bool takes(graph::ElemType format) const {
     return type ? *type == format : graph::info(format).bits == bits;
+  }
+};
+
+/// A number that is part of an instruction.
+struct Immediate {
+  std::string name;
+  int64_t least = 0, greatest = std::numeric_limits<int32_t>::max(), step = 1;
+  bool takes(int64_t value) const {
+    return least <= value && value <= greatest && (value - least) % step == 0;
   }
 };
 
@@ -48,15 +62,21 @@ struct Row {
   std::string needs;                  ///< the first target that has it
   std::vector<std::string> native_on; ///< where it is no emulation: nowhere else it is selected
   std::string token; ///< class of what an asynchronous row returns; what commit and wait are about
-  std::vector<std::string> immediates; ///< numbers that are part of the instruction
+  std::string
+      op; ///< shfl: index, xor, up, down; reduction: add, min, max, and, or, xor; sync: a word
+  std::vector<Immediate> immediates;
   bool zero_fills = false;  ///< takes a predicate: where it fails, the destination becomes 0
   bool accumulates = false; ///< the first operand is read too
+  bool rounds = false;      ///< the destination is the nearest that a tf32 unit reads whole
   int64_t fma = 0;          ///< multiply-adds of one issue
   std::map<std::string, std::string> print; ///< by dialect
   std::string source;
 
   const Operand& operand(std::string_view name) const;
 };
+
+/// The name of the function that stands for a row in generated code.
+std::string symbol_of(std::string_view name);
 
 /// Whether a list of targets holds this one, or the architecture whose variant it is: sm_90a can do
 /// what sm_90 can.

@@ -1,5 +1,6 @@
 #include "driver/error_budget.h"
 #include "driver/files.h"
+#include "driver/instructions.h"
 #include "driver/outputs.h"
 #include "driver/pipeline.h"
 #include "driver/test_program.h"
@@ -193,7 +194,7 @@ std::optional<std::vector<TestVectors>> test_calls(const Input& input,
   for (size_t i = 0; i < variants.size(); ++i) {
     auto sizes = sizes_for_variant(variants, i);
     if (!sizes) continue;
-    auto vectors = make_test_vectors(input.graph, *sizes, 1, may_round_operands(options), sink);
+    auto vectors = make_test_vectors(input.graph, *sizes, 1, rounding_of(input, options), sink);
     if (!vectors) return std::nullopt;
     calls.push_back(std::move(*vectors));
   }
@@ -206,6 +207,7 @@ void print_rule(Session& session, const Input& input, const CompileOptions& opti
   std::vector<std::string> inputs{input.path};
   inputs.insert(inputs.end(), input.included.begin(), input.included.end());
   if (!options.schedule.empty()) inputs.push_back(options.schedule);
+  inputs.insert(inputs.end(), options.atomics.begin(), options.atomics.end());
   if (auto text = depfile_text(options.dependencies, outputs, inputs, session.sink))
     texts.push_back({depfile, *text});
 }
@@ -246,6 +248,7 @@ void compile_file(Session& session) {
     auto results =
         compile_targets(rewritten, *input, session.common, *options, session.sink, session.stages);
     if (!results || !session.sink.ok()) return;
+    if (options->explain_atoms) write_stderr(explained_atoms(*input, *results));
     std::vector<TestVectors> calls;
     if (options->emits(Emit::test)) {
       auto made = test_calls(*input, *options, *graphs, session.sink);

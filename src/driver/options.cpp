@@ -324,6 +324,10 @@ std::optional<CompileOptions> compile_options(const Arguments& arguments, Sink& 
   if (arguments.has(OptionId::schedule) && out.targets.size() > 1)
     sink.report(Kind::command_line, {}, "`--schedule` is for one target, and there are {}",
                 out.targets.size());
+  out.atomics = arguments.all(OptionId::atomics);
+  for (const std::string& file : out.atomics)
+    if (file.empty()) sink.report(Kind::command_line, {}, "`--atomics` needs the name of a file");
+  out.explain_atoms = arguments.has(OptionId::explain_atoms);
   out.allow_tf32 = arguments.has(OptionId::allow_tf32);
   if (arguments.has(OptionId::error_budget))
     out.budget = read_budget(arguments.last(OptionId::error_budget), sink);

@@ -61,10 +61,12 @@ struct CompileOptions {
   bool split = false, fast_math = false, batch_invariant = false;
   std::vector<std::string> canonical; ///< the options that the output depends on
   bool native_operands = true;        ///< `--precision=native`
-  bool allow_tf32 = false;            ///< a permission, which no schedule of this version uses
+  bool allow_tf32 = false;            ///< a permission
   std::optional<ErrorBudget> budget;
-  std::string schedule;        ///< a file of fields; empty: the selector's
-  std::vector<SizeCase> cases; ///< `--specialize`
+  std::string schedule;             ///< a file of fields; empty: the selector's
+  std::vector<SizeCase> cases;      ///< `--specialize`
+  std::vector<std::string> atomics; ///< files of rows, in order
+  bool explain_atoms = false;
 
   std::vector<Emit> emit; ///< without repeats, in the order of the enumeration
   std::string output;     ///< -o

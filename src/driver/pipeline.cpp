@@ -3,6 +3,7 @@
 #include "base/sha256.h"
 #include "driver/error_budget.h"
 #include "driver/files.h"
+#include "driver/instructions.h"
 #include "graph/text.h"
 #include "graph/verify.h"
 #include "kernel/verify.h"
@@ -34,10 +35,12 @@ std::string count_of(const kernel::Program& program) {
   return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
 }
 
-schedule::Machine schedule_machine(const targets::TargetSpec& spec, const CompileOptions& options) {
+schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Input& input,
+                                   const CompileOptions& options) {
   const targets::Target& target = *spec.target;
   schedule::Machine machine;
-  machine.target = target.name;
+  machine.target = instructions_of(target, input);
+  machine.allow_tf32 = may_use_tf32(input, options);
   machine.hardware_grid = target.has(Feature::hardware_grid);
   machine.max_threads = static_cast<int>(target.limit(LimitKey::max_threads_per_block));
   machine.warp = static_cast<int>(target.limit(LimitKey::warp_size));
@@ -53,9 +56,9 @@ schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Compil
   return machine;
 }
 
-lower::Machine lower_machine(const targets::Target& target) {
+lower::Machine lower_machine(const targets::Target& target, const Input& input) {
   lower::Machine machine;
-  machine.target = target.name;
+  machine.target = instructions_of(target, input);
   machine.hardware_grid = target.has(Feature::hardware_grid);
   machine.warp_shuffle = target.has(Feature::warp_shuffle);
   machine.vector_bytes = static_cast<int>(target.limit(LimitKey::max_vector_bytes));
@@ -94,7 +97,7 @@ std::optional<Input> read_input(const std::string& path, const CommonOptions& co
     sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", path, last_error());
     return std::nullopt;
   }
-  Input input{path, base_name(path), stem_of(path), sha256_hex(*text), {}, {}, {}, {}};
+  Input input{path, base_name(path), stem_of(path), sha256_hex(*text), {}, {}, {}, {}, {}};
   FileId file = sources.add(path == "-" ? "<stdin>" : path, std::move(*text));
   parse::ElaborateOptions options{common.dims, targets::embedded_spec("nn.tg"), read_file};
   auto graph = parse::elaborate(sources, file, options, sink, &input.included);
@@ -107,6 +110,7 @@ std::optional<Input> read_input(const std::string& path, const CommonOptions& co
 
 bool read_options_of(Input& input, CompileOptions& options, SourceManager& sources, Sink& sink) {
   if (options.budget) set_budgets(input, *options.budget);
+  if (!read_rows_of(input, options, sources, sink)) return false;
   if (options.schedule.empty()) return true;
   auto text = read_file(options.schedule);
   if (!text) {
@@ -119,6 +123,14 @@ bool read_options_of(Input& input, CompileOptions& options, SourceManager& sourc
   if (!stated) return false;
   input.schedule = std::move(*stated);
   return true;
+}
+
+bool may_use_tf32(const Input& input, const CompileOptions& options) {
+  const std::vector<graph::Tensor>& tensors = input.graph.tensors;
+  bool budgets = std::any_of(tensors.begin(), tensors.end(), [](const graph::Tensor& tensor) {
+    return tensor.budget_rel || tensor.budget_abs;
+  });
+  return options.allow_tf32 && !budgets;
 }
 
 graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages) {
@@ -180,15 +192,16 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
 
   // Reductions with too few rows for the machine run in parts.
   if (options.level >= 2) {
-    result.graph =
-        split(std::move(result.graph), schedule_machine(spec, options), options.batch_invariant);
+    result.graph = split(std::move(result.graph), schedule_machine(spec, input, options),
+                         options.batch_invariant);
     stages.done("split_reduction", count_of(result.graph),
                 [&] { return graph::to_text(result.graph); });
   }
 
   // Which nodes share a kernel, and how each runs: fields that a person can read and change.
-  result.plan = schedule::schedule(result.graph, options.level, schedule_machine(spec, options));
-  schedule::apply(input.schedule, result.graph, result.plan, schedule_machine(spec, options),
+  result.plan =
+      schedule::schedule(result.graph, options.level, schedule_machine(spec, input, options));
+  schedule::apply(input.schedule, result.graph, result.plan, schedule_machine(spec, input, options),
                   general, sink);
   if (!sink.ok()) return std::nullopt;
   stages.done(
@@ -196,7 +209,7 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
       [&] { return plan::to_text(result.graph, result.plan); }, "yaml");
 
   // Blocks, threads and loops over them, the same for every language.
-  result.program = lower::lower(result.graph, result.plan, lower_machine(target));
+  result.program = lower::lower(result.graph, result.plan, lower_machine(target, input));
   kernel::verify(result.program, "lower");
   stages.done(
       "lower", count_of(result.program), [&] { return kernel::to_text(result.program); }, "spec");
@@ -217,7 +230,7 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
   kernel::verify(result.program, "legalize");
 
   // What no implementation can beat: said above each kernel, and in the report.
-  result.bounds = bound::analyze(result.graph, result.plan, false);
+  result.bounds = bound::analyze(result.graph, result.plan, may_use_tf32(input, options));
   report::comment_floors(result.program, result.bounds, *spec.device);
   stages.done("bound", fmt::format("{} floors", result.bounds.kernels.size()));
   return result;

@@ -18,6 +18,7 @@ struct Input {
   graph::Graph written;              ///< as parsed, with its `grad` lines
   graph::Graph graph;                ///< what it means: gradients are nodes that can be computed
   schedule::StatedSchedule schedule; ///< of `--schedule`
+  std::vector<atomics::Row> rows;    ///< of `--atomics`, which every kernel may point into
 };
 
 /// The names of an input's path. Standard input is called `stdin`.
@@ -28,9 +29,13 @@ std::string stem_of(const std::string& path);
 std::optional<Input> read_input(const std::string& path, const CommonOptions& common,
                                 SourceManager& sources, Sink& sink, Stages& stages);
 
-/// What `--schedule` and `--error-budget` add to it. The options' canonical form then tells which
-/// schedule it was. Reports what is no schedule.
+/// What `--schedule`, `--atomics` and `--error-budget` add to it. The options' canonical form then
+/// tells which files they were. Reports what is no schedule or no row.
 bool read_options_of(Input& input, CompileOptions& options, SourceManager& sources, Sink& sink);
+
+/// Whether f32 factors may lose bits: permitted, and no budget is to be predicted, which the
+/// interpreter does without such losses.
+bool may_use_tf32(const Input& input, const CompileOptions& options);
 
 /// The laws of `level`.
 graph::Graph rewrite_graph(graph::Graph graph, int level, Stages& stages);

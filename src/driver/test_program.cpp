@@ -231,15 +231,15 @@ private:
 
 } // namespace
 
-bool may_round_operands(const CompileOptions& options) {
-  return options.native_operands &&
-         std::any_of(options.targets.begin(), options.targets.end(), [](const auto& spec) {
-           return spec.target->has(targets::Feature::hardware_grid);
-         });
+Rounding rounding_of(const Input& input, const CompileOptions& options) {
+  bool units = std::any_of(options.targets.begin(), options.targets.end(), [](const auto& spec) {
+    return spec.target->has(targets::Feature::hardware_grid);
+  });
+  return {options.native_operands && units, may_use_tf32(input, options)};
 }
 
 std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vector<int64_t> dims,
-                                             uint64_t seed, bool rounded_operands, Sink& sink) {
+                                             uint64_t seed, const Rounding& rounding, Sink& sink) {
   TestVectors vectors;
   vectors.dims = std::move(dims);
   int64_t total = 0;
@@ -275,11 +275,12 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
   as_stored.unrounded_outputs = true;
   auto exact = interpret::evaluate(graph, inputs, vectors.dims, as_stored, sink);
   as_stored.emulate = as_stored.round_operations = true;
-  as_stored.operand_rule = rounded_operands;
+  as_stored.operand_rule = rounding.operands;
   auto rounded = interpret::evaluate(graph, inputs, vectors.dims, as_stored, sink);
   if (!exact || !rounded) return std::nullopt;
   for (TensorId id : graph.outputs) {
     double open = 4 * deviation(exact->at(id), rounded->at(id));
+    if (rounding.tf32) open = std::max(open, 1.0 / 512);
     vectors.tolerances.push_back(std::max(format_tolerance(graph[id]), open));
     auto stored = interpret::stored_as(graph[id].type, std::move(exact->at(id)));
     TANG_CHECK(stored, "`{}` does not fit its format", graph[id].name);

@@ -23,15 +23,17 @@ double format_tolerance(const graph::Tensor& tensor);
 std::optional<std::vector<int64_t>> sizes_for_variant(std::span<const graph::Graph> variants,
                                                       size_t number);
 
-/// Whether code of some target may round computed factors of products (language.md 5, operand
-/// rule).
-bool may_round_operands(const CompileOptions& options);
+/// What the code of some target may do to factors of products: round computed ones to the format of
+/// the other (language.md 5, operand rule), take f32 as tf32.
+struct Rounding {
+  bool operands = false, tf32 = false;
+};
+Rounding rounding_of(const Input& input, const CompileOptions& options);
 
 /// Random inputs at these values of the dims, and the interpreter's outputs. Reports what stands in
-/// the way, such as tensors too large for a source file. With `rounded_operands` the tolerances
-/// allow what the operand rule changes.
+/// the way, such as tensors too large for a source file. Tolerances allow what `rounding` changes.
 std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vector<int64_t> dims,
-                                             uint64_t seed, bool rounded_operands, Sink& sink);
+                                             uint64_t seed, const Rounding& rounding, Sink& sink);
 
 /// `<stem>.<target>.test.<ext>`: for each of `calls`, buffers full of NaN bytes, one call, a line
 /// for each output that is not what it must be. It exits with 0, with 1 on a difference, and with 4

@@ -90,7 +90,7 @@ void name_kernel_at_fault(Session& session, const Input& input, const graph::Gra
   Input exposed = input;
   exposed.graph = with_all_outputs(rewritten);
   auto vectors =
-      make_test_vectors(exposed.graph, wanted.dims, seed, may_round_operands(options), quiet);
+      make_test_vectors(exposed.graph, wanted.dims, seed, rounding_of(input, options), quiet);
   if (!vectors) return;
   auto result = compile_target({&exposed.graph, 1}, exposed, spec, options, quiet, session.stages);
   std::string text;
@@ -198,7 +198,7 @@ void verify_file(Session& session) {
   for (size_t i = 0; i < graphs->size(); ++i) {
     auto sizes = sizes_for_variant(*graphs, i);
     vectors.push_back(sizes ? make_test_vectors(input->graph, *sizes, *seed,
-                                                may_round_operands(*options), session.sink)
+                                                rounding_of(*input, *options), session.sink)
                             : std::nullopt);
     if (sizes && !vectors.back()) return;
   }

@@ -1,4 +1,5 @@
 #include "graph/contraction.h"
+#include "base/checked.h"
 #include <algorithm>
 #include <set>
 
@@ -82,6 +83,29 @@ std::optional<Sides> contraction(const Graph& graph, const Comprehension& c) {
   if (sides.m.empty() || sides.n.empty() || !operands_of(graph, c, sides).complete)
     return std::nullopt;
   return sides;
+}
+
+bool fits_i32(const Graph& graph, const Comprehension& node, size_t field, const Prover& prover) {
+  for (const Result& result : node.results)
+    if (graph[result.tensor].accumulate == ElemType::i32) return true;
+  // A sum of n terms of at most b each stays below n*b.
+  const Reduction& r = *node.reduction;
+  const Monoid& m = graph[r.monoid];
+  if (node.scan || m.form != Monoid::Form::expressions) return false;
+  const Expr& combine = graph.exprs[m.combine[field]];
+  auto state = [&](ExprId id) {
+    return graph.exprs[id].op == Op::lhs || graph.exprs[id].op == Op::rhs;
+  };
+  if (combine.op != Op::add || !state(combine.operands[0]) || !state(combine.operands[1]))
+    return false;
+  IntRange each = prover.range(r.body[field]), whole = range_of(ElemType::i32);
+  if (!whole.contains(each)) return false;
+  std::optional<int64_t> most = std::max(std::abs(each.lo), std::abs(each.hi));
+  for (const Axis& axis : r.axes) {
+    int64_t extent = prover.range(axis.extent).hi;
+    most = most && extent < (int64_t{1} << 40) ? checked_mul(*most, extent) : std::nullopt;
+  }
+  return most && *most <= whole.hi;
 }
 
 bool contiguous_along(const Graph& graph, ExprId term, IndexId index) {

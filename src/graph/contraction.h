@@ -1,7 +1,7 @@
 #pragma once
 // How the body of a reduction splits into operands: what selectors and emitters ask to see a matrix
 // product, a convolution or an attention score as the same thing.
-#include "graph/graph.h"
+#include "graph/prover.h"
 
 namespace tang::graph {
 
@@ -24,6 +24,10 @@ Operands operands_of(const Graph& graph, const Comprehension& node, const Sides&
 /// A reduction under a commutative monoid of scalar fields, without filter or tightened bounds,
 /// that has rows, columns and complete operands.
 std::optional<Sides> contraction(const Graph& graph, const Comprehension& node);
+
+/// Whether 32 bits hold an integer field of a node's reduction at every step: `accumulate` promises
+/// it, or the extents and the ranges of the operands prove it.
+bool fits_i32(const Graph& graph, const Comprehension& node, size_t field, const Prover& prover);
 
 /// Whether some read in a term moves along its innermost memory place with this index.
 bool contiguous_along(const Graph& graph, ExprId term, IndexId index);

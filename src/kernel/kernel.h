@@ -5,7 +5,7 @@
 // have coordinate variables. Specs say what a group of threads computes; a spec with a body is
 // decomposed, a leaf is something every target prints directly (Move, Pointwise, Init, Shfl) or an
 // instruction, which is a row of atomics/.
-#include "atomics/row.h"
+#include "atomics/match.h"
 #include "kernel/value.h"
 #include <string>
 #include <variant>
@@ -168,6 +168,8 @@ struct Kernel {
   /// Set by `place_shared`: bytes of shared memory that the launcher must ask for, at which offsets
   /// (Tensor::offset) shared tensors lie; 0 = each is declared by itself.
   int64_t shared_bytes = 0;
+  /// What it asked instructions for, and got. Adds no meaning to the body.
+  std::vector<atomics::Asked> asked;
   Body body;
 
   const Tensor& operator[](TensorId id) const { return tensors[id.value]; }

@@ -214,6 +214,9 @@ private:
             row.name, row.operands.size(), s.operands.size());
     require(s.immediates.size() == row.immediates.size(), "`{}` has {} immediates and is given {}",
             row.name, row.immediates.size(), s.immediates.size());
+    for (size_t i = 0; i < s.immediates.size(); ++i)
+      require(row.immediates[i].takes(s.immediates[i]), "`{}` of `{}` cannot be {}",
+              row.immediates[i].name, row.name, s.immediates[i]);
     require(!s.predicate || row.zero_fills, "`{}` takes no predicate", row.name);
     require(row.threads == 1 || around != Spread::thread,
             "`{}` stands where threads of a group part", row.name);

@@ -1,6 +1,7 @@
 #include "lower/accumulate.h"
 #include "base/check.h"
 #include "base/checked.h"
+#include "graph/contraction.h"
 
 namespace tang::lower {
 
@@ -268,43 +269,15 @@ void Accumulator::insert(ValueId value, ValueId index, ValueId condition) {
 
 std::vector<Type> field_types(const graph::Graph& graph, const graph::Comprehension& node,
                               const graph::Prover& prover, Type real) {
-  const graph::Reduction& r = *node.reduction;
-  const Monoid& m = graph[r.monoid];
-  constexpr graph::ElemType i32 = graph::ElemType::i32;
+  const Monoid& m = graph[node.reduction->monoid];
   std::vector<Type> types;
   for (size_t f = 0; f < m.fields.size(); ++f) {
     if (m.fields[f].scalar == Scalar::real)
       types.push_back(real);
     else if (m.fields[f].scalar == Scalar::boolean)
       types.push_back(Type::boolean);
-    else {
-      // A sum of n terms of at most b each stays below n*b; a selection stays among its operands.
-      graph::IntRange each = prover.range(r.body[f]);
-      std::optional<int64_t> count = 1;
-      for (const Axis& axis : r.axes) {
-        graph::IntRange extent = prover.range(axis.extent);
-        count =
-            count && extent.hi < (int64_t{1} << 40) ? checked_mul(*count, extent.hi) : std::nullopt;
-      }
-      if (node.scan) count = std::nullopt;
-      const graph::Expr& combine =
-          m.form == Monoid::Form::topk ? graph.exprs[r.body[f]] : graph.exprs[m.combine[f]];
-      auto state = [&](ExprId id) {
-        return graph.exprs[id].op == Op::lhs || graph.exprs[id].op == Op::rhs;
-      };
-      bool sum = m.form == Monoid::Form::expressions && combine.op == Op::add &&
-                 state(combine.operands[0]) && state(combine.operands[1]);
-      bool proved = false;
-      if (sum && count && graph::range_of(i32).contains(each)) {
-        auto most = checked_mul(*count, std::max(std::abs(each.lo), std::abs(each.hi)));
-        proved = most && *most <= graph::range_of(i32).hi;
-      }
-      bool promised =
-          std::any_of(node.results.begin(), node.results.end(), [&](const graph::Result& res) {
-            return graph[res.tensor].accumulate == i32;
-          });
-      types.push_back(proved || promised ? Type::i32 : Type::i64);
-    }
+    else
+      types.push_back(graph::fits_i32(graph, node, f, prover) ? Type::i32 : Type::i64);
   }
   return types;
 }

@@ -17,6 +17,12 @@ Type compute_type(const graph::Graph& graph, const std::vector<const graph::Node
   return Type::f32;
 }
 
+const atomics::Row* ask(Builder& b, const Machine& machine, atomics::Leaf leaf) {
+  const atomics::Row* row = atomics::find(machine.target, leaf);
+  b.kernel().asked.push_back({std::move(leaf), row});
+  return row;
+}
+
 namespace {
 
 /// `select(c, v, same point of the input)` writes only where c holds; the sign says which branch

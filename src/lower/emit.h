@@ -10,8 +10,8 @@ namespace tang::lower {
 struct Machine {
   bool hardware_grid = true; ///< false: one thread per block, blocks are loops
   bool warp_shuffle = true;
-  int vector_bytes = 16; ///< widest single move
-  std::string target;    ///< whose instructions there are
+  int vector_bytes = 16;  ///< widest single move
+  atomics::Target target; ///< whose instructions there are
 };
 
 /// The nodes of one kernel with their variant's fields.
@@ -28,6 +28,10 @@ struct Emission {
   /// Results go behind this recurrence step: tensor[step, points...].
   graph::TensorId prefix_step;
 };
+
+/// The instruction that carries out a leaf, null where there is none. The kernel remembers the
+/// question.
+const atomics::Row* ask(Builder& b, const Machine& machine, atomics::Leaf leaf);
 
 /// Any comprehension: one thread per point (or vector of points), reductions inside the thread.
 Built emit_point(const Emission& e);

@@ -1,7 +1,6 @@
 #include "lower/matrix_unit.h"
-#include "atomics/check.h"
 #include "base/check.h"
-#include "layout/layout.h"
+#include "lower/fragments.h"
 #include <algorithm>
 
 namespace tang::lower {
@@ -11,19 +10,6 @@ using layout::Layout;
 using layout::Mode;
 
 namespace {
-
-int extent_along(const Layout& layout, const std::string& axis) {
-  return static_cast<int>(atomics::extents_by_axis(layout).at(axis));
-}
-
-/// `count` fragments one behind the other along an axis, as one of so many times the values.
-Layout repeated(const Layout& fragment, int count, const std::string& axis) {
-  std::vector<Layout> parts = fragment.parts();
-  int step = extent_along(fragment, axis);
-  Layout more =
-      Layout::leaf({layout::Monomial::constant(count), {layout::Monomial::constant(step), axis}});
-  return Layout::tuple({parts[0], Layout::tuple({parts[1], more})});
-}
 
 /// The coordinate along an axis of a number of a flat list of modes.
 int64_t along(const Layout& modes, const std::string& axis, int64_t number) {
@@ -37,10 +23,10 @@ int64_t along(const Layout& modes, const std::string& axis, int64_t number) {
 
 } // namespace
 
-MatrixUnit::MatrixUnit(Builder& builder, const std::string& target, graph::ElemType format)
-    : b_(builder), target_(target), format_(format),
-      product_(atomics::find_matmul(target, graph::ElemType::f32, format, format)) {
-  TANG_CHECK(product_, "no product of {} on {}", graph::info(format).name, target);
+MatrixUnit::MatrixUnit(Builder& builder, const Machine& machine, graph::ElemType format)
+    : b_(builder), machine_(machine), format_(format),
+      product_(ask(builder, machine, atomics::Product{graph::ElemType::f32, format, format})) {
+  TANG_CHECK(product_, "no product of {}", graph::info(format).name);
   const auto& d = product_->operands[0];
   const auto& a = product_->operands[1];
   atom_m = extent_along(d.layout, "m"), atom_n = extent_along(d.layout, "n");
@@ -128,9 +114,11 @@ MatrixUnit::Source MatrixUnit::source(const std::string& side, const std::string
   const atomics::Operand& operand = product_->operands[side == "m" ? 1 : 2];
   for (int group : {4, 2, 1}) {
     if (most % group) continue;
-    auto load = atomics::find_fragment_load(target_, format_, repeated(operand.layout, group, side),
-                                            contiguous);
-    if (load) return {*load, group, operand.values};
+    atomics::FragmentShape shape{format_, repeated(operand.layout, group, side), contiguous};
+    auto load = atomics::find_fragment_load(machine_.target, shape);
+    if (!load) continue;
+    ask(b_, machine_, std::move(shape));
+    return {*load, group, operand.values};
   }
   TANG_CHECK(false, "nothing loads fragments along {} of {}", side, product_->name);
   return {};

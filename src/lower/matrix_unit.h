@@ -1,7 +1,7 @@
 #pragma once
 // Warps that multiply matrices: what rows of atomics/ say about the fragments that a thread holds.
 #include "atomics/match.h"
-#include "lower/builder.h"
+#include "lower/emit.h"
 #include <map>
 
 namespace tang::lower {
@@ -9,7 +9,7 @@ namespace tang::lower {
 class MatrixUnit {
 public:
   /// Factors in `format`, sums in f32.
-  MatrixUnit(Builder& builder, const std::string& target, graph::ElemType format);
+  MatrixUnit(Builder& builder, const Machine& machine, graph::ElemType format);
 
   /// Adds the modes of a warp's lanes to the block, then those of `warps`; returns the warp's
   /// number.
@@ -58,7 +58,7 @@ private:
   std::map<std::string, ValueId> coordinates(const layout::Layout& lanes);
 
   Builder& b_;
-  std::string target_;
+  const Machine& machine_;
   graph::ElemType format_;
   const atomics::Row* product_;
   ValueId first_of_row_;

@@ -44,6 +44,7 @@ public:
 
   Built run() {
     types_ = field_types(g_, c_, prover_with_axes(), terms_.real());
+    note_product();
     if (e_.machine.hardware_grid)
       staged();
     else
@@ -57,6 +58,16 @@ private:
     for (const Axis& axis : c_.points) p.add_axis(axis);
     for (const Axis& axis : r_.axes) p.add_axis(axis);
     return p;
+  }
+
+  /// A product that no instruction carries out is said to `--explain-atoms`.
+  void note_product() {
+    if (operands_.a.size() != 1 || operands_.b.size() != 1 || types_.size() != 1) return;
+    const graph::Expr &a = g_.exprs[operands_.a[0]], &b = g_.exprs[operands_.b[0]];
+    if (g_.exprs[r_.body[0]].op != Op::mul || a.op != Op::read || b.op != Op::read) return;
+    auto format = [&](const graph::Expr& read) { return g_[graph::TensorId(read.ref)].type; };
+    b_.kernel().asked.push_back(
+        {atomics::Product{element_type(types_[0]), format(a), format(b)}, nullptr});
   }
 
   Type operand_type(ExprId id) const { return terms_.type_of(id); }

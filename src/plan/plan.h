@@ -15,13 +15,14 @@ enum class Emitter : uint8_t {
 std::string_view name(Emitter emitter);
 
 /// The format in which factors of products are held.
-enum class Precision : uint8_t { full, f16, bf16 };
-inline constexpr Precision all_precisions[] = {Precision::full, Precision::f16, Precision::bf16};
+enum class Precision : uint8_t { full, f16, bf16, tf32, i8, u8 };
+inline constexpr Precision all_precisions[] = {Precision::full, Precision::f16, Precision::bf16,
+                                               Precision::tf32, Precision::i8,  Precision::u8};
 std::string_view name(Precision precision);
-/// Of a precision that is not `full`.
+/// Of a precision that is not `full`: the format in memory.
 graph::ElemType format_of(Precision precision);
-/// The precision of factors in this format; `full` where there is none.
-Precision precision_of(graph::ElemType format);
+/// The precision of factors in this format; `full` where there is none. `tf32`: f32 may lose bits.
+Precision precision_of(graph::ElemType format, bool tf32);
 
 struct Fields {
 #define TANG_FIELD(type, name, initial, least, greatest, readers, text) type name = initial;

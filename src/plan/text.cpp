@@ -16,17 +16,27 @@ std::string_view name(Emitter emitter) {
 }
 
 std::string_view name(Precision precision) {
-  return precision == Precision::full ? "full" : graph::info(format_of(precision)).name;
+  switch (precision) {
+  case Precision::full: return "full";
+  case Precision::f16: return "f16";
+  case Precision::bf16: return "bf16";
+  case Precision::tf32: return "tf32";
+  case Precision::i8: return "i8";
+  case Precision::u8: return "u8";
+  }
+  return "";
 }
 
 graph::ElemType format_of(Precision precision) {
   TANG_CHECK(precision != Precision::full, "full precision has no format of its own");
-  return precision == Precision::f16 ? graph::ElemType::f16 : graph::ElemType::bf16;
+  return *graph::type_of_name(precision == Precision::tf32 ? "f32" : name(precision));
 }
 
-Precision precision_of(graph::ElemType format) {
+Precision precision_of(graph::ElemType format, bool tf32) {
   for (Precision precision : all_precisions)
-    if (precision != Precision::full && format_of(precision) == format) return precision;
+    if (precision != Precision::full && (precision != Precision::tf32 || tf32) &&
+        format_of(precision) == format)
+      return precision;
   return Precision::full;
 }
 

@@ -3,6 +3,7 @@
 #include "print/expressions.h"
 #include "print/kernel_facts.h"
 #include <algorithm>
+#include <set>
 
 namespace tang::print {
 
@@ -11,9 +12,21 @@ using enum Precedence;
 
 namespace {
 
-/// The storage that registers have: their machine format.
-std::string_view register_word(const Words& words, const Tensor& tensor) {
-  return is_fragment(tensor) ? words.fragment_type.text() : word(words, register_type(tensor.type));
+/// Register tensors that instructions see as words of no format: fragments, and what a tf32 unit
+/// reads.
+std::set<uint32_t> fragments_of(const Kernel& kernel) {
+  std::set<uint32_t> found;
+  for (uint32_t i = 0; i < kernel.tensors.size(); ++i)
+    if (is_fragment(kernel.tensors[i])) found.insert(i);
+  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
+    const auto* atom = std::get_if<Atom>(&stmt.node);
+    for (size_t i = 0; atom && i < atom->operands.size(); ++i) {
+      const atomics::Operand& o = atom->row->operands[i];
+      if (o.memory == Memory::registers && o.bits == 32 && (o.tf32 || !o.type))
+        found.insert(atom->operands[i].tensor.value);
+    }
+  });
+  return found;
 }
 
 class Printer {
@@ -21,7 +34,7 @@ public:
   Printer(const KernelTask& task, const Dialect& dialect, Calls& calls, Sink& sink)
       : task_(task), kernel_(*task.kernel), dialect_(dialect), sink_(sink), calls_(calls),
         names_(dialect.reserved), tensor_names_(kernel_.tensors.size()),
-        tensor_sizes_(kernel_.tensors.size()),
+        tensor_sizes_(kernel_.tensors.size()), fragments_(fragments_of(kernel_)),
         values_(kernel_.values, dialect, {task.fast_math, false}, names_, out_, calls.helpers,
                 [this](const Value& v) { return element(v); }) {}
 
@@ -72,6 +85,7 @@ private:
   NameScope names_;
   std::vector<std::string> tensor_names_;
   std::vector<int64_t> tensor_sizes_;
+  std::set<uint32_t> fragments_; ///< tensors that are words of 32 bits
   std::vector<bool> tensor_read_;
   std::vector<bool> tensor_used_;
   Expressions values_;
@@ -260,8 +274,10 @@ void Printer::print(const Allocate& allocate) {
   if (tensor.memory == Memory::shared || !tensor_used_[id.value]) return;
   int64_t size = tensor_sizes_[id.value] = element_span(kernel_, tensor);
   std::string name = tensor_names_[id.value] = names_.add(tensor.name);
-  std::string_view type = register_word(dialect_.words, tensor);
-  if (is_fragment(tensor)) size = size * graph::info(tensor.type).bits / 32;
+  bool fragment = fragments_.contains(id.value);
+  std::string_view type = fragment ? dialect_.words.fragment_type.text()
+                                   : word(dialect_.words, register_type(tensor.type));
+  if (fragment) size = size * graph::info(tensor.type).bits / 32;
   if (size == 1)
     out_.line("{} {} = 0;", type, name);
   else
@@ -484,9 +500,8 @@ std::string Printer::operand(const Ref& ref, const atomics::Operand& operand) {
 
 void Printer::print(const Atom& atom) {
   const atomics::Row& row = *atom.row;
-  std::string symbol = "tg_" + row.name;
+  std::string symbol = atomics::symbol_of(row.name);
   for (int64_t immediate : atom.immediates) symbol += fmt::format("_{}", immediate);
-  std::replace(symbol.begin(), symbol.end(), '.', '_');
   calls_.instructions.try_emplace(
       symbol, dialect_.sentences.instruction(Instruction{&row, atom.immediates, symbol}));
   std::vector<std::string> arguments;

@@ -261,7 +261,14 @@ private:
             {"accumulate", accumulate},
             {"operands", input_.native_operands ? "native" : "exact"},
             {"rounded", rounded()},
-            {"tf32", input_.allow_tf32 ? "allowed, not used" : "not allowed"}};
+            {"tf32", tf32()}};
+  }
+  std::string tf32() const {
+    const auto& variants = bound_.plan->variants;
+    bool used = std::any_of(variants.begin(), variants.end(), [](const plan::Variant& variant) {
+      return variant.fields.precision == plan::Precision::tf32;
+    });
+    return used ? "used" : input_.allow_tf32 ? "allowed, not used" : "not allowed";
   }
   /// The formats that the kernel rounds computed factors of products to (language.md 5, operand
   /// rule).

@@ -1,4 +1,5 @@
 // Products on matrix units: which contractions are such, and how large their tiles are.
+#include "atomics/check.h"
 #include "atomics/match.h"
 #include "graph/reads.h"
 #include "schedule/shapes.h"
@@ -16,14 +17,19 @@ using graph::Op;
 
 namespace {
 
-/// Elements that one asynchronous copy moves: 16 bytes.
-constexpr int copied = 8;
-
 /// Both factors, when the body is their product and nothing else.
 std::optional<std::pair<ExprId, ExprId>> factors(const Graph& graph, const Comprehension& c,
                                                  const graph::Sides& sides) {
   const graph::Monoid& m = graph[c.reduction->monoid];
-  if (m.fields.size() != 1 || m.fields[0].scalar != graph::Scalar::real) return std::nullopt;
+  if (m.fields.size() != 1) return std::nullopt;
+  // Integers are exact: 32 bits are enough, or it is no product for these units.
+  if (m.fields[0].scalar == graph::Scalar::integer) {
+    graph::Prover prover(graph);
+    prover.add_axes(c.points), prover.add_axes(c.reduction->axes);
+    if (!graph::fits_i32(graph, c, 0, prover)) return std::nullopt;
+  } else if (m.fields[0].scalar != graph::Scalar::real) {
+    return std::nullopt;
+  }
   const graph::Expr& combine = graph.exprs[m.combine[0]];
   const graph::Expr& body = graph.exprs[c.reduction->body[0]];
   bool adds = combine.op == Op::add && graph.exprs[combine.operands[0]].op == Op::lhs &&
@@ -37,28 +43,37 @@ std::optional<std::pair<ExprId, ExprId>> factors(const Graph& graph, const Compr
   return both ? std::optional(std::pair(a, b)) : std::nullopt;
 }
 
-/// The axis along which an operand's neighbours lie in memory: that of the sum or of its side.
+/// The axis along which an operand's neighbours lie in memory, `copied` at a time: that of the sum
+/// or of its side.
 const Axis* contiguous_axis(const Graph& graph, const Comprehension& c, ExprId operand,
-                            const std::vector<size_t>& side) {
+                            const std::vector<size_t>& side, int copied) {
   const graph::Expr& read = graph.exprs[operand];
-  if (read.op != Op::read) return nullptr;
   for (const Axis* axis : {&c.points[side.back()], &c.reduction->axes.back()})
     if (graph::moves_as_vector(graph, read, *axis, copied)) return axis;
   return nullptr;
 }
 
-/// A tile of a block and of its warps. 8 warps of 64 x 64 reach the most (measured on an H200 in
-/// code for sm_80); smaller tiles serve problems that would leave multiprocessors idle.
+/// A tile of a block and of its warps; `depth` in bytes of a line. 8 warps of 64 x 64 reach the
+/// most (measured on an H200 in code for sm_80); smaller tiles serve problems that would leave
+/// multiprocessors idle.
 struct Tile {
-  int block_m, block_n, block_k, warp_m, warp_n, pipeline, raster;
+  int block_m, block_n, depth, warp_m, warp_n, pipeline, raster;
 };
-constexpr Tile large{256, 128, 64, 64, 64, 3, 8}, small{64, 128, 64, 32, 64, 4, 1};
+constexpr Tile large{256, 128, 128, 64, 64, 3, 8}, small{64, 128, 128, 32, 64, 4, 1};
 
-/// Of both operands' rings, padded by 16 bytes a line, whichever way their memory lies.
-int64_t shared_bytes(const Tile& t) {
-  int64_t a = std::max(t.block_m * (t.block_k + copied), t.block_k * (t.block_m + copied));
-  int64_t b = std::max(t.block_n * (t.block_k + copied), t.block_k * (t.block_n + copied));
-  return int64_t{t.pipeline} * (a + b) * 2;
+/// Of both operands' rings, padded by 16 bytes a line (by 32 where each word is loaded by itself),
+/// whichever way their memory lies.
+int64_t shared_bytes(const Tile& t, int bits) {
+  int64_t bytes = bits / 8, lines = t.depth / bytes, pad = bits == 32 ? 32 : 16;
+  int64_t a = std::max(t.block_m * (t.depth + pad), lines * (t.block_m * bytes + pad));
+  int64_t b = std::max(t.block_n * (t.depth + pad), lines * (t.block_n * bytes + pad));
+  return int64_t{t.pipeline} * (a + b);
+}
+
+/// Whether fragments whose neighbours in memory are points, not terms of the sum, can be loaded:
+/// pairs of bytes are transposed by pairs of two, words one by one.
+bool loads_along_points(int bits) {
+  return bits >= 16;
 }
 
 } // namespace
@@ -72,19 +87,26 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
                                                                 {operands->second, &sides.n}};
   std::optional<ElemType> format;
   for (const auto& [operand, side] : both) {
-    const Axis* axis = contiguous_axis(graph, c, operand, *side);
-    if (!axis) return std::nullopt;
-    ElemType type = graph[graph::TensorId(graph.exprs[operand].ref)].type;
+    const graph::Expr& read = graph.exprs[operand];
+    if (read.op != Op::read) return std::nullopt;
+    ElemType type = graph[graph::TensorId(read.ref)].type;
     if (format && *format != type) return std::nullopt;
     format = type;
+    product.precision = plan::precision_of(type, machine.allow_tf32);
+    if (product.precision == plan::Precision::full) return std::nullopt;
+    const Axis* axis = contiguous_axis(graph, c, operand, *side, product.copied());
+    bool along_points = axis && axis != &c.reduction->axes.back();
+    if (!axis || (along_points && !loads_along_points(product.bits()))) return std::nullopt;
     if (std::find(product.vectors.begin(), product.vectors.end(), axis->extent) ==
         product.vectors.end())
       product.vectors.push_back(axis->extent);
   }
-  product.precision = plan::precision_of(*format);
-  if (product.precision == plan::Precision::full ||
-      !atomics::find_matmul(machine.target, ElemType::f32, *format, *format) ||
-      !atomics::find_commit(machine.target, "cp_async"))
+  bool whole = graph::scalar_of(*format) == graph::Scalar::integer;
+  product.row = atomics::find(
+      machine.target, atomics::Product{whole ? ElemType::i32 : ElemType::f32, *format, *format,
+                                       product.precision == plan::Precision::tf32});
+  if (!product.row ||
+      !atomics::find(machine.target, atomics::GroupShape{atomics::Kind::commit, "cp_async"}))
     return std::nullopt;
   return product;
 }
@@ -93,12 +115,12 @@ namespace {
 
 /// Makes the ring of a tile smaller until a block has the memory: fewer chunks under way, then
 /// shallower ones. False where even the smallest does not fit.
-bool fits(Tile& t, const Machine& machine) {
-  while (shared_bytes(t) > machine.dynamic_shared_bytes) {
+bool fits(Tile& t, int bits, const Machine& machine) {
+  while (shared_bytes(t, bits) > machine.dynamic_shared_bytes) {
     if (t.pipeline > 3)
       --t.pipeline;
-    else if (t.block_k > 32)
-      t.block_k /= 2;
+    else if (t.depth > 64)
+      t.depth /= 2;
     else
       return false;
   }
@@ -108,10 +130,12 @@ bool fits(Tile& t, const Machine& machine) {
 /// Adds a tile for sizes of which `when` holds; returns whether it takes all that are left.
 bool add_tile(const Graph& graph, const MatrixProduct& product, const Machine& machine, Tile t,
               std::vector<plan::Fact> when, plan::KernelPlan& kernel) {
-  if (!fits(t, machine)) return false;
+  if (!fits(t, product.bits(), machine)) return false;
+  int copied = product.copied();
   plan::Variant v;
   v.fields.precision = product.precision;
-  v.fields.block_m = t.block_m, v.fields.block_n = t.block_n, v.fields.block_k = t.block_k;
+  v.fields.block_m = t.block_m, v.fields.block_n = t.block_n,
+  v.fields.block_k = t.depth * 8 / product.bits();
   v.fields.warp_m = t.warp_m, v.fields.warp_n = t.warp_n;
   v.fields.pipeline = t.pipeline, v.fields.raster = t.raster;
   v.fields.vector = copied;
@@ -160,13 +184,17 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
   if (f.precision != product->precision)
     return fmt::format("its factors are {}, not {}", plan::name(product->precision),
                        plan::name(f.precision));
+  int copied = product->copied(), bits = product->bits();
   if (f.vector != copied)
     return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);
   for (int warp : {f.warp_m, f.warp_n})
     if (warp < 16 || warp % 16) return "`warp_m` and `warp_n` are multiples of 16";
   if (f.block_m % f.warp_m || f.block_n % f.warp_n)
     return "warps share a block's tile evenly: `block_m % warp_m` and `block_n % warp_n` are 0";
-  if (f.block_k < 32 || f.block_k % 32) return "`block_k` is a multiple of 32";
+  // Fragments lie in two buffers in turn, and a chunk begins with the same one.
+  int64_t round = 2 * atomics::extents_by_axis(product->row->operands[1].layout).at("k");
+  if (f.block_k < round || f.block_k % round)
+    return fmt::format("`block_k` is a multiple of {}", round);
   if (f.pipeline < 2) return "at least 2 chunks are under way: `pipeline: 2`";
   int threads = machine.warp * (f.block_m / f.warp_m) * (f.block_n / f.warp_n);
   if (f.threads != threads)
@@ -185,8 +213,8 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
       if (lines != length && (threads % (length / copied) || lines % (threads * copied / length)))
         return fmt::format("{} threads do not copy {} lines of {} elements evenly", threads, lines,
                            length);
-  int64_t bytes =
-      shared_bytes({f.block_m, f.block_n, f.block_k, f.warp_m, f.warp_n, f.pipeline, 1});
+  int64_t bytes = shared_bytes(
+      {f.block_m, f.block_n, f.block_k * bits / 8, f.warp_m, f.warp_n, f.pipeline, 1}, bits);
   if (bytes > machine.dynamic_shared_bytes)
     return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
                        machine.dynamic_shared_bytes);

@@ -1,13 +1,14 @@
 #pragma once
 // Graph -> Plan: which nodes share a kernel, which emitter builds it, and its fields. A choice is
 // made by legality and a model of traffic and waves, in integer arithmetic, never by measurement.
+#include "atomics/table.h"
 #include "plan/plan.h"
 
 namespace tang::schedule {
 
 /// What the selector must know of a target.
 struct Machine {
-  std::string target; ///< whose instructions there are
+  atomics::Target target; ///< whose instructions there are
   bool hardware_grid = true;
   int max_threads = 1024; ///< per block
   int warp = 32;
@@ -16,6 +17,7 @@ struct Machine {
   int64_t dynamic_shared_bytes = 49152; ///< per block, where the launcher asks for it
   int registers = 65536;                ///< 32-bit, per multiprocessor
   int units = 1;                        ///< multiprocessors or cores
+  bool allow_tf32 = false;              ///< factors of f32 may lose 13 bits
   /// A computed factor of a product may be rounded to the format of the other, as matrix units need
   /// (language.md 5, operand rule).
   bool rounds_operands = true;

@@ -50,6 +50,10 @@ int64_t staged_bytes(const graph::Graph& graph, const graph::Comprehension& node
 /// A sum of products that matrix units can do.
 struct MatrixProduct {
   plan::Precision precision = plan::Precision::full; ///< of both factors
+  const atomics::Row* row = nullptr;                 ///< of one product
+  /// Elements that one asynchronous copy moves: 16 bytes.
+  int copied() const { return 128 / bits(); }
+  int bits() const { return graph::info(plan::format_of(precision)).bits; }
   std::vector<graph::ExprId> vectors; ///< extents that are multiples of what a copy moves
 };
 std::optional<MatrixProduct> matrix_product(const graph::Graph& graph,

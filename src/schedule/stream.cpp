@@ -28,8 +28,8 @@ int padded(const Graph& graph, const graph::Axis& axis) {
 std::optional<Streaming> on_units(const Graph& graph, const Comprehension& c,
                                   const Machine& machine) {
   auto s = graph::streaming(graph, c);
-  if (!s || !atomics::find_matmul(machine.target, ElemType::f32, s->format, s->format) ||
-      !atomics::find_commit(machine.target, "cp_async"))
+  if (!s || !atomics::find(machine.target, atomics::Product{ElemType::f32, s->format, s->format}) ||
+      !atomics::find(machine.target, atomics::GroupShape{atomics::Kind::commit, "cp_async"}))
     return std::nullopt;
   bool rounds =
       std::any_of(s->amounts.begin(), s->amounts.end(), [](const auto& a) { return bool(a.read); });
@@ -78,7 +78,7 @@ int64_t shared_bytes(const Graph& graph, const Streaming& s, const plan::Fields&
 plan::Fields fields(const Streaming& s, const Machine& machine, int block_m, int warp_m,
                     int block_n, int pipeline, int warp_n) {
   plan::Fields f;
-  f.precision = plan::precision_of(s.format);
+  f.precision = plan::precision_of(s.format, false);
   f.block_m = block_m, f.warp_m = warp_m, f.block_n = block_n, f.pipeline = pipeline;
   f.warp_n = warp_n;
   f.vector = copied;
@@ -88,8 +88,8 @@ plan::Fields fields(const Streaming& s, const Machine& machine, int block_m, int
 
 std::optional<std::string> fault(const Graph& graph, const Streaming& s, const plan::Fields& f,
                                  const Machine& machine) {
-  if (f.precision != plan::precision_of(s.format))
-    return fmt::format("its factors are {}, not {}", plan::name(plan::precision_of(s.format)),
+  if (f.precision != plan::precision_of(s.format, false))
+    return fmt::format("its factors are {}, not {}", plan::name(plan::precision_of(s.format, false)),
                        plan::name(f.precision));
   if (f.vector != copied)
     return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);

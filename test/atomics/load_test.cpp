@@ -34,7 +34,8 @@ Loaded load(std::string text) {
   SourceManager sources;
   Sink sink;
   FileId file = sources.add("rows.yaml", std::move(text));
-  Loaded loaded{load_rows(sources, file, sink), {}};
+  std::set<std::string> taken;
+  Loaded loaded{load_rows(sources, file, taken, sink), {}};
   for (const Diagnostic& d : sink.diagnostics()) loaded.messages += d.message + "\n";
   return loaded;
 }
@@ -89,6 +90,17 @@ TEST_CASE("a spoiled row is reported", "[load]") {
       {"(1@k,8@k))\"}", "(1@k,4@k))\"}", "names an element twice"},
       {"((4,8),(2,2)):((2@k,1@n),(1@k,8@k))", "((4,8),2):((2@k,1@n),1@k)", "along `k`"},
       {"threads: \"32:1\"", "threads: \"16:1\"", "lies in 32 threads, and 16 take part"},
+      {"(2,2)):((2@k,1@n),(1@k,8@k))\"}", "(2,2)):((2@k,1@l),(1@k,8@k))\"}",
+       "only one operand has the axis `l`"},
+      {"fma: 2048", "fma: 1024", "`fma: 1024` is not the 2048 products of its axes"},
+      {"((4,8),(2,2)):((2@k,1@n),(1@k,8@k))", "((4,8),1):((1@k,1@n),0)",
+       "`A` has 16 elements along `k`, and `B` has 4"},
+      {"accumulates: D", "accumulates: D\n  immediates: {pending: 7..0}",
+       "`7..0` is no range of numbers"},
+      {"accumulates: D", "accumulates: D\n  immediates: {pending: 0..7/}",
+       "is no range of numbers"},
+      {"accumulates: D", "accumulates: D\n  op: add", "`add` is no op of a MatMul"},
+      {"spec: MatMul", "spec: Reduction", "`` is no op of a Reduction"},
       {"{$B}", "{$C}", "`$C` is no operand or immediate"},
       {"  source: \"a manual\"\n", "", "the key `source` is missing"},
       {"source:", "sauce:", "unknown key `sauce`"},

@@ -49,7 +49,7 @@ std::map<int64_t, Place> carried_out(const FragmentLoad& load, const std::string
 void check_load(std::string_view fragment, const std::string& contiguous, std::string_view row) {
   CAPTURE(fragment, contiguous);
   Layout wanted = layout_of(fragment);
-  auto load = find_fragment_load("sm_80", ElemType::bf16, wanted, contiguous);
+  auto load = find_fragment_load("sm_80", {ElemType::bf16, wanted, contiguous});
   REQUIRE(load);
   CHECK(load->row->name == row);
   for (const auto& [index, place] : carried_out(*load, contiguous))
@@ -60,13 +60,13 @@ void check_load(std::string_view fragment, const std::string& contiguous, std::s
 
 TEST_CASE("products are found by formats", "[match]") {
   for (ElemType type : {ElemType::f16, ElemType::bf16}) {
-    const Row* row = find_matmul("sm_90a", ElemType::f32, type, type);
+    const Row* row = find("sm_90a", Product{ElemType::f32, type, type});
     REQUIRE(row);
     CHECK(row->operands[1].type == type);
   }
-  CHECK_FALSE(find_matmul("sm_80", ElemType::f32, ElemType::f16, ElemType::bf16));
-  CHECK_FALSE(find_matmul("sm_80", ElemType::f32, ElemType::f32, ElemType::f32));
-  CHECK_FALSE(find_matmul("c", ElemType::f32, ElemType::f16, ElemType::f16));
+  CHECK_FALSE(find("sm_80", Product{ElemType::f32, ElemType::f16, ElemType::bf16}));
+  CHECK_FALSE(find("sm_80", Product{ElemType::f32, ElemType::f32, ElemType::f32}));
+  CHECK_FALSE(find("c", Product{ElemType::f32, ElemType::f16, ElemType::f16}));
 }
 
 TEST_CASE("fragments are loaded by what their layouts compose to", "[match]") {
@@ -83,23 +83,25 @@ TEST_CASE("fragments are loaded by what their layouts compose to", "[match]") {
 
 TEST_CASE("what no row gives is not found", "[match]") {
   Layout accumulator = layout_of("((4,8),(2,2)):((2@n,1@m),(1@n,8@m))");
-  CHECK_FALSE(find_fragment_load("sm_80", ElemType::f32, accumulator, "n"));
-  CHECK_FALSE(find_fragment_load("c", ElemType::bf16, accumulator, "n"));
+  CHECK_FALSE(find_fragment_load("sm_80", {ElemType::f32, accumulator, "n"}));
+  CHECK_FALSE(find_fragment_load("c", {ElemType::bf16, accumulator, "n"}));
   // Every lane holds one element of each of two columns: rows of 16 bytes give no such thing.
   Layout columns = layout_of("(32,2):(1@m,1@k)");
-  CHECK_FALSE(find_fragment_load("sm_80", ElemType::bf16, columns, "k"));
+  CHECK_FALSE(find_fragment_load("sm_80", {ElemType::bf16, columns, "k"}));
 }
 
 TEST_CASE("copies are found by memories, bytes and class", "[match]") {
   for (int bytes : {4, 8, 16}) {
     const Row* row =
-        find_move("sm_86", {Memory::shared, Memory::global, ElemType::f16, bytes, true, true});
+        find("sm_86", MoveShape{Memory::shared, Memory::global, ElemType::f16, bytes, true, true});
     REQUIRE(row);
     CHECK(row->operands[0].run_bytes() == bytes);
   }
-  CHECK_FALSE(find_move("sm_75", {Memory::shared, Memory::global, ElemType::f16, 16, true, true}));
-  CHECK_FALSE(find_move("sm_80", {Memory::shared, Memory::global, ElemType::f16, 2, true, true}));
-  CHECK(find_commit("sm_90a", "cp_async"));
-  CHECK(find_wait("sm_90a", "cp_async"));
-  CHECK_FALSE(find_wait("sm_75", "cp_async"));
+  CHECK_FALSE(
+      find("sm_75", MoveShape{Memory::shared, Memory::global, ElemType::f16, 16, true, true}));
+  CHECK_FALSE(
+      find("sm_80", MoveShape{Memory::shared, Memory::global, ElemType::f16, 2, true, true}));
+  CHECK(find("sm_90a", GroupShape{atomics::Kind::commit, "cp_async"}));
+  CHECK(find("sm_90a", GroupShape{atomics::Kind::wait, "cp_async"}));
+  CHECK_FALSE(find("sm_75", GroupShape{atomics::Kind::wait, "cp_async"}));
 }

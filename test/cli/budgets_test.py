@@ -92,6 +92,17 @@ class Budgets(CliTest):
         self.assertIn("--allow-tf32", report["tool"]["options"])
         self.assertEqual({k["precision"]["tf32"] for k in report["kernels"]}, {"allowed, not used"})
 
+    def test_tf32_is_used_where_it_is_permitted_and_no_budget_is_to_be_held(self):
+        text = ("tg 1\ngraph product\ninput a : f32[256, 256]\ninput b : f32[256, 256]\n"
+                "y[i, j] = sum[k] a[i, k] * b[k, j]\noutput y : f32[256, 256]\n")
+        for words, line, used in ((), "", "not allowed"), (("--allow-tf32",), "", "used"), \
+                (("--allow-tf32",), "budget y : rel 1e-3\n", "allowed, not used"):
+            self.file("product.tg", text + line)
+            self.tangc("product.tg", "-t", "sm_80", "-Wno-budget", *words)
+            report = json.loads((self.dir / "product.sm_80.sol.json").read_text())
+            self.assertEqual({k["precision"]["tf32"] for k in report["kernels"]}, {used})
+            self.assertEqual("tf32" in (self.dir / "product.sm_80.cu").read_text(), used == "used")
+
 
 if __name__ == "__main__":
     main()

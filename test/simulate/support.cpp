@@ -135,7 +135,7 @@ kernel::BufferId buffer_of(const Compiled& compiled, graph::TensorId id) {
 
 driver::TestVectors data_of(const Compiled& compiled, uint64_t seed) {
   Sink sink;
-  auto vectors = driver::make_test_vectors(compiled.written, compiled.dims, seed, false, sink);
+  auto vectors = driver::make_test_vectors(compiled.written, compiled.dims, seed, {}, sink);
   if (!vectors) fail(sink, "no data");
   return std::move(*vectors);
 }

@@ -1,7 +1,9 @@
 // Instructions, carried out through the tables that their rows' layouts give.
+#include "base/check.h"
 #include "interpret/formats.h"
 #include "interpret/kernel/lanes.h"
 #include <algorithm>
+#include <cmath>
 
 namespace tang::interpret::simulator {
 
@@ -13,6 +15,11 @@ void Machine::atom(const Instruction& i, const Mask& mask) {
   case atomics::Kind::wait: return wait(use, mask);
   case atomics::Kind::move: return move(i, use, whole_groups(i, use, mask));
   case atomics::Kind::matmul: return matmul(i, use, whole_groups(i, use, mask));
+  // Kernels exchange values and combine them by statements of their own.
+  case atomics::Kind::shfl:
+  case atomics::Kind::reduction:
+  case atomics::Kind::sync:
+    TANG_CHECK(false, "the simulator has no `{}`, which no emitter uses", use.row->name);
   }
 }
 
@@ -75,6 +82,13 @@ const Mask& Machine::givers(const AtomUse& use, size_t operand, const Mask& mask
 
 namespace {
 
+/// The nearest f32 of which a tf32 unit reads all bits; ties away from 0.
+double nearest_tf32(double value) {
+  if (!std::isfinite(value)) return value;
+  uint64_t bits = (encode(ElemType::f32, word(value), true) + 0x1000) & ~uint64_t{0x1fff};
+  return real_of(decode(ElemType::f32, bits));
+}
+
 bool contains(const Mask& mask, uint32_t lane) {
   return mask.all || std::binary_search(mask.lanes.begin(), mask.lanes.end(), lane);
 }
@@ -107,6 +121,7 @@ void Machine::move(const Instruction& i, const AtomUse& use, const Mask& mask) {
       if (held_as != type)
         held.word = decode(
             type, encode(held_as, held.word, graph::scalar_of(held_as) == graph::Scalar::real));
+      if (row.rounds) held.word = word(nearest_tf32(real_of(held.word)));
       put(i, *to.access, t, to(t) + v, held);
     }
     if (use.token != nothing) take_off(use, *to.access, t, to(t), to_operand.values);

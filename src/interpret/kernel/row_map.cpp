@@ -115,7 +115,10 @@ RowMap map_of(const Row& row) {
   case atomics::Kind::move: move(row, map); break;
   case atomics::Kind::matmul: matmul(row, map); break;
   case atomics::Kind::commit:
-  case atomics::Kind::wait: break;
+  case atomics::Kind::wait:
+  case atomics::Kind::shfl:
+  case atomics::Kind::reduction:
+  case atomics::Kind::sync: break;
   }
   return map;
 }

@@ -28,7 +28,7 @@ public:
   explicit Stream(const Emission& e)
       : e_(e), g_(e.graph), b_(e.graph, e.name), terms_(b_, compute_type(e.graph, e.nodes)),
         f_(e.fields), c_(std::get<Comprehension>(e.nodes[0]->definition)), r_(*c_.reduction),
-        s_(*graph::streaming(g_, c_)), axes_(terms_, c_), unit_(b_, e.machine.target, s_.format),
+        s_(*graph::streaming(g_, c_)), axes_(terms_, c_), unit_(b_, e.machine, s_.format),
         column_tiles_(f_.block_n / unit_.atom_n) {
     TANG_CHECK(unit_.chains(), "scores of `{}` are no factors", e.name);
     for (const auto& [step, last] : e.steps) b_.declare_step(step, last);

@@ -30,9 +30,9 @@ StreamTiles::StreamTiles(const Emission& e, const graph::Streaming& streaming, T
                          TileAxes& axes, MatrixUnit& unit)
     : e_(e), g_(e.graph), s_(streaming), stream_(streamed_axis(e)), terms_(terms),
       b_(terms.builder()), axes_(axes), unit_(unit),
-      commit_(atomics::find_commit(e.machine.target, "cp_async")),
-      wait_(atomics::find_wait(e.machine.target, "cp_async")) {
-  TANG_CHECK(commit_ && wait_, "no asynchronous copies on {}", e.machine.target);
+      commit_(ask(b_, e.machine, atomics::GroupShape{atomics::Kind::commit, "cp_async"})),
+      wait_(ask(b_, e.machine, atomics::GroupShape{atomics::Kind::wait, "cp_async"})) {
+  TANG_CHECK(commit_ && wait_, "no asynchronous copies for `{}`", e.name);
   for (const graph::Streaming::Score& score : s_.scores) {
     add(score.row, score.depth, true, false);
     add(score.column, score.depth, false, false);
@@ -137,8 +137,9 @@ void StreamTiles::move(ExprId id, Ref to, int bytes, ValueId exists) {
   const graph::Expr& read = g_.exprs[id];
   auto [tensor, dropped] = terms_.memory_of(read);
   graph::ElemType type = b_.kernel()[tensor].type;
-  const atomics::Row* row = atomics::find_move(
-      e_.machine.target, {kernel::Memory::shared, kernel::Memory::global, type, bytes, true, true});
+  const atomics::Row* row = ask(
+      b_, e_.machine,
+      atomics::MoveShape{kernel::Memory::shared, kernel::Memory::global, type, bytes, true, true});
   TANG_CHECK(row, "nothing copies {} bytes of `{}`", bytes, e_.name);
   Ref from{tensor, {}};
   for (size_t i = dropped; i < read.operands.size(); ++i)

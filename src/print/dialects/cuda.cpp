@@ -190,10 +190,13 @@ public:
 
   std::string definition() const {
     const std::string& text = row_.print.at("cuda");
+    if (!text.starts_with("asm"))
+      return fmt::format("static __device__ __forceinline__ void {}({}) {{\n  {};\n}}\n", i_.symbol,
+                         fmt::join(parameters_, ", "), filled(text, false));
     // The statement is `asm("...")` or `asm volatile("...")`.
     size_t begin = text.find('"'), end = text.rfind('"');
     std::string head = text.substr(0, begin), body = text.substr(begin + 1, end - begin - 1);
-    std::string statement = fmt::format("{}\"{}\"", head, filled(body));
+    std::string statement = fmt::format("{}\"{}\"", head, filled(body, true));
     bool memory = std::any_of(row_.operands.begin(), row_.operands.end(),
                               [](const auto& o) { return o.memory != kernel::Memory::registers; });
     bool clobbers = memory || row_.operands.empty();
@@ -210,9 +213,29 @@ private:
   };
   size_t next() { return count_++; }
 
+  /// What a register of an operand is in the language, and to `asm`: words of no format, but for
+  /// accumulators and what fills a register by itself.
+  struct Register {
+    std::string_view type, letter;
+  };
+  static Register register_of(const atomics::Operand& o) {
+    using graph::ElemType;
+    if (o.type == ElemType::f64) return {"double", "d"};
+    if (o.bits == 64) return {"uint64_t", "l"};
+    if (o.type == ElemType::f32 && !o.tf32) return {"float", "f"};
+    if (o.type == ElemType::i32) return {"int32_t", "r"};
+    return {"uint32_t", "r"};
+  }
+
   void operand(size_t n) {
     const atomics::Operand& o = row_.operands[n];
     bool written = n == 0;
+    if (o.described) {
+      parameters_.push_back(fmt::format("uint64_t {}", o.name));
+      names_[o.name] = {next(), 1};
+      inputs_.push_back(fmt::format("\"l\"({})", o.name));
+      return;
+    }
     if (o.memory != kernel::Memory::registers) {
       parameters_.push_back(fmt::format("{}void *{}", written ? "" : "const ", o.name));
       names_[o.name] = {next(), 1};
@@ -221,24 +244,21 @@ private:
                             : fmt::format("\"l\"({})", o.name));
       return;
     }
-    bool real = o.bits == 32 && o.type == graph::ElemType::f32;
-    std::string_view type = o.bits == 64 ? "double" : real ? "float" : "uint32_t";
-    std::string_view letter = o.bits == 64 ? "d" : real && !o.tf32 ? "f" : "r";
-    parameters_.push_back(fmt::format("{}{} *{}", written ? "" : "const ", type, o.name));
-    size_t count = static_cast<size_t>(std::max(o.values * o.bits / (o.bits == 64 ? 64 : 32), 1));
+    Register held = register_of(o);
+    parameters_.push_back(fmt::format("{}{} *{}", written ? "" : "const ", held.type, o.name));
+    size_t count = static_cast<size_t>(std::max(o.values * o.bits / std::max(o.bits, 32), 1));
     names_[o.name] = {count_, count};
     for (size_t v = 0; v < count; ++v) {
       next();
       std::string place = fmt::format("{}[{}]", o.name, v);
-      if (o.tf32) place = fmt::format("__float_as_uint({})", place);
       std::string constraint = written ? (row_.accumulates ? "+" : "=") : "";
       (written ? outputs_ : inputs_)
-          .push_back(fmt::format("\"{}{}\"({})", constraint, letter, place));
+          .push_back(fmt::format("\"{}{}\"({})", constraint, held.letter, place));
     }
   }
 
-  /// `$name` as the operand's numbers or the immediate.
-  std::string filled(const std::string& text) const {
+  /// `$name` as the operand's numbers, or the parameter, or the immediate.
+  std::string filled(const std::string& text, bool assembly) const {
     std::string out;
     for (size_t at = 0; at < text.size();) {
       if (text[at] != '$') {
@@ -248,11 +268,13 @@ private:
       size_t end = at + 1;
       while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0)) ++end;
       std::string name = text.substr(at + 1, end - at - 1);
-      if (auto found = names_.find(name); found != names_.end())
+      if (auto found = names_.find(name); found != names_.end() && !assembly)
+        out += name;
+      else if (found != names_.end())
         for (size_t k = 0; k < found->second.count; ++k)
           out += fmt::format("{}%{}", k ? ", " : "", found->second.first + k);
       for (size_t k = 0; k < row_.immediates.size(); ++k)
-        if (row_.immediates[k] == name) out += fmt::format("{}", i_.immediates[k]);
+        if (row_.immediates[k].name == name) out += fmt::format("{}", i_.immediates[k]);
       at = end;
     }
     return out;

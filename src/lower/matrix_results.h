@@ -1,0 +1,11 @@
+#pragma once
+// The end of a product on matrix units: each thread stores the points of which it holds the sums.
+#include "lower/matrix_frame.h"
+
+namespace tang::lower {
+
+/// `sums`: (atoms along rows, atoms along columns, values of a thread). `pairs`: neighbouring
+/// columns may be stored at once.
+void emit_matrix_results(MatrixFrame& frame, kernel::TensorId sums, bool pairs);
+
+} // namespace tang::lower
