@@ -1,7 +1,7 @@
 #include "interpret/run_kernel.h"
 #include "base/check.h"
-#include "interpret/kernel/host.h"
 #include "interpret/kernel/compile.h"
+#include "interpret/kernel/host.h"
 #include "interpret/kernel/machine.h"
 #include <algorithm>
 
@@ -12,8 +12,8 @@ using kernel::Buffer;
 using kernel::BufferId;
 using kernel::Dispatch;
 using kernel::Kernel;
-using kernel::Variant;
 using kernel::ValueId;
+using kernel::Variant;
 
 namespace {
 
@@ -28,8 +28,8 @@ public:
   Run(const kernel::Program& program, const graph::Graph& graph, std::span<const int64_t> dims,
       std::map<BufferId, Argument>& arguments, const RunOptions& options)
       : program_(program), graph_(graph), arguments_(arguments), options_(options) {
-    TANG_CHECK(dims.size() == program.dims.size(), "{} dims are given, and `{}` has {}", dims.size(),
-               program.name, program.dims.size());
+    TANG_CHECK(dims.size() == program.dims.size(), "{} dims are given, and `{}` has {}",
+               dims.size(), program.name, program.dims.size());
     for (size_t i = 0; i < dims.size(); ++i) variables_[program.dims[i]] = dims[i];
   }
 
@@ -108,8 +108,8 @@ void Run::bind_argument(BufferId id, const Buffer& buffer, BufferState& state) {
   state.memory = &own_.emplace_back();
   state.memory->resize(bytes, 0xff);
   if (!argument.given) return;
-  TANG_CHECK(argument.bytes.size() == bytes, "`{}` has {} bytes and is given {}", buffer.name, bytes,
-             argument.bytes.size());
+  TANG_CHECK(argument.bytes.size() == bytes, "`{}` has {} bytes and is given {}", buffer.name,
+             bytes, argument.bytes.size());
   state.memory->bytes() = argument.bytes;
   int bits = graph::info(buffer.type).bits;
   auto mark = [&](int64_t element) {
@@ -209,8 +209,8 @@ void Run::launch(const Variant& variant) {
     buffer.cells.resize(static_cast<size_t>(buffer.elements));
   }
   for (size_t i = 0; i < kernel.params.size(); ++i)
-    arguments.bound[i].shared =
-        std::find(written.begin(), written.end(), variant.bindings[i].buffer.value) != written.end();
+    arguments.bound[i].shared = std::find(written.begin(), written.end(),
+                                          variant.bindings[i].buffer.value) != written.end();
   ready(variant.kernel).machine->launch(arguments);
 }
 

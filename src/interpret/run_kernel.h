@@ -5,8 +5,8 @@
 // A program that keeps the rules of its level gives what any order of its threads gives, so one
 // order is enough; what breaks the rules is found as it happens. Instructions are carried out by
 // the layouts of their rows, never by their names. Memory that nothing wrote is known as such,
-// element by element: moves carry the mark along, and whatever computes with it, stores it to global
-// memory or goes by it is reported.
+// element by element: moves carry the mark along, and whatever computes with it, stores it to
+// global memory or goes by it is reported.
 #include "kernel/program.h"
 #include <map>
 
@@ -25,18 +25,18 @@ struct Argument {
 };
 
 enum class Fault : uint8_t {
-  out_of_range,   ///< an element outside its tensor, or outside the buffer bound to it
-  misaligned,     ///< a vector at an address that its bytes do not divide
-  unwritten,      ///< an element is used that nothing wrote
-  written_twice,  ///< an element of global memory is written by two stores of a launch
-  not_written,    ///< an element of an output that no launch wrote
-  race,           ///< two threads touch a cell, one of them writes, and no barrier stands between
-  early_read,     ///< a cell is read before its asynchronous copy was waited for
-  early_write,    ///< a cell is written while an asynchronous copy to it is under way
-  divergence,     ///< a barrier that not all threads of the block reach
-  missing_lanes,  ///< threads exchange values or share an instruction, and some are not there
+  out_of_range,     ///< an element outside its tensor, or outside the buffer bound to it
+  misaligned,       ///< a vector at an address that its bytes do not divide
+  unwritten,        ///< an element is used that nothing wrote
+  written_twice,    ///< an element of global memory is written by two stores of a launch
+  not_written,      ///< an element of an output that no launch wrote
+  race,             ///< two threads touch a cell, one of them writes, and no barrier stands between
+  early_read,       ///< a cell is read before its asynchronous copy was waited for
+  early_write,      ///< a cell is written while an asynchronous copy to it is under way
+  divergence,       ///< a barrier that not all threads of the block reach
+  missing_lanes,    ///< threads exchange values or share an instruction, and some are not there
   number_too_large, ///< a flat number beyond the product of its extents
-  refused         ///< the launcher has no kernel for these dims, or cannot start it
+  refused           ///< the launcher has no kernel for these dims, or cannot start it
 };
 std::string_view name(Fault fault);
 
@@ -84,9 +84,9 @@ struct RunOptions {
   std::optional<size_t> only_variant;
 };
 
-/// Runs a program, before any legalisation pass or behind all of them. `graph`: what it was made of,
-/// for constant tables. `dims`: one value per Program::dims; `arguments`: by buffer, one for each of
-/// kind `argument`, which hold the outputs afterwards.
+/// Runs a program, before any legalisation pass or behind all of them. `graph`: what it was made
+/// of, for constant tables. `dims`: one value per Program::dims; `arguments`: by buffer, one for
+/// each of kind `argument`, which hold the outputs afterwards.
 RunReport run_program(const kernel::Program& program, const graph::Graph& graph,
                       std::span<const int64_t> dims,
                       std::map<kernel::BufferId, Argument>& arguments,

@@ -38,7 +38,7 @@ TEST_CASE("vectors, short formats, and threads that stay away", "[counts]") {
   TensorId x = k.global("x", 256, false, ElemType::f16), y = k.global("y", 256, true);
   TensorId r = k.local("r", Memory::registers, 8);
   ValueId half = k.v().less(k.t, k.number(16));
-  k.add(Copy{{r, {k.number(0)}}, {x, {k.times(k.t, 8)}}, 8, {}});    // 16 bytes a lane
+  k.add(Copy{{r, {k.number(0)}}, {x, {k.times(k.t, 8)}}, 8, {}});   // 16 bytes a lane
   k.add(Copy{{y, {k.times(k.t, 8)}}, {r, {k.number(0)}}, 8, half}); // 32 bytes a lane: two accesses
   interpret::Counts c = k.counts();
   CHECK(c.global_bytes_read == 512);
@@ -70,12 +70,12 @@ TEST_CASE("conflicts of banks", "[counts]") {
   CHECK(banks(4, 1) == Pair{4, 3});
   CHECK(banks(8, 1) == Pair{8, 7});
   CHECK(banks(32, 1) == Pair{32, 31});
-  CHECK(banks(33, 1) == Pair{1, 0});     // a word more than a row of banks
-  CHECK(banks(1, 1, 64) == Pair{2, 0});  // two warps
-  CHECK(banks(2, 2) == Pair{2, 0});      // 8 bytes: two halves of a warp
-  CHECK(banks(4, 4) == Pair{4, 0});      // 16 bytes: four quarters
-  CHECK(banks(8, 4) == Pair{8, 4});      // every other 16 bytes: two ways
-  CHECK(banks(32, 4) == Pair{32, 28});   // one column of 16 bytes: eight ways
+  CHECK(banks(33, 1) == Pair{1, 0});    // a word more than a row of banks
+  CHECK(banks(1, 1, 64) == Pair{2, 0}); // two warps
+  CHECK(banks(2, 2) == Pair{2, 0});     // 8 bytes: two halves of a warp
+  CHECK(banks(4, 4) == Pair{4, 0});     // 16 bytes: four quarters
+  CHECK(banks(8, 4) == Pair{8, 4});     // every other 16 bytes: two ways
+  CHECK(banks(32, 4) == Pair{32, 28});  // one column of 16 bytes: eight ways
   // All threads read one word: no conflict.
   OneKernel k(32);
   TensorId y = k.global("y", 32, true), s = k.local("s", Memory::shared, 1);
@@ -90,15 +90,14 @@ TEST_CASE("conflicts of banks", "[counts]") {
 
 namespace {
 
-/// ldmatrix.x4 of a 32 x 8 part of a tile with lines of `pitch` elements of 16 bits; the chunks of 8
-/// elements of a line are exchanged by XOR with the line's number where `swizzled`.
+/// ldmatrix.x4 of a 32 x 8 part of a tile with lines of `pitch` elements of 16 bits; the chunks of
+/// 8 elements of a line are exchanged by XOR with the line's number where `swizzled`.
 std::pair<int64_t, int64_t> matrices(int64_t pitch, bool swizzled) {
   OneKernel k(32);
   TensorId s = k.local("s", Memory::shared, 32 * pitch, ElemType::f16);
   TensorId f = k.local("f", Memory::registers, 8, ElemType::f16);
   ValueId chunk = k.number(2);
-  if (swizzled)
-    chunk = k.v().binary(Op::bit_xor, chunk, k.v().binary(Op::mod, k.t, k.number(8)));
+  if (swizzled) chunk = k.v().binary(Op::bit_xor, chunk, k.v().binary(Op::mod, k.t, k.number(8)));
   k.atom("ldmatrix.x4",
          {{f, {k.number(0)}}, {s, {k.v().add(k.times(k.t, pitch), k.times(chunk, 8))}}});
   interpret::Counts c = k.counts();
@@ -113,7 +112,7 @@ TEST_CASE("matrices of 8 rows of 16 bytes", "[counts]") {
   using Pair = std::pair<int64_t, int64_t>;
   CHECK(matrices(64, false) == Pair{32, 28}); // all rows in the same banks
   CHECK(matrices(64, true) == Pair{4, 0});
-  CHECK(matrices(72, false) == Pair{4, 0});  // 16 bytes more a line
+  CHECK(matrices(72, false) == Pair{4, 0});   // 16 bytes more a line
   CHECK(matrices(32, false) == Pair{16, 12}); // two lines in a row of banks: four ways
 }
 

@@ -93,7 +93,9 @@ TEST_CASE("elements that nothing wrote", "[faults]") {
     k.add(Barrier{});
     // Moved and never used: no fault.
     k.add(Copy{{r, {k.number(0)}}, {s, {k.v().add(k.t, k.number(4))}}, 1, {}});
-    SECTION("not used") { k.store(y, k.t, k.real(0)); }
+    SECTION("not used") {
+      k.store(y, k.t, k.real(0));
+    }
     SECTION("stored") {
       k.add(Copy{{y, {k.t}}, {r, {k.number(0)}}, 1, {}});
     }
@@ -206,8 +208,7 @@ Faults copied(int64_t pending, bool barrier, bool second_copy, int64_t distance)
   TensorId x = k.global("x", 128, false), y = k.global("y", 32, true);
   TensorId s = k.local("s", Memory::shared, 128);
   k.atom("cp.async.cg.16.b32", {{s, {k.times(k.t, 4)}}, {x, {k.times(k.t, 4)}}});
-  if (second_copy)
-    k.atom("cp.async.cg.16.b32", {{s, {k.times(k.t, 4)}}, {x, {k.times(k.t, 4)}}});
+  if (second_copy) k.atom("cp.async.cg.16.b32", {{s, {k.times(k.t, 4)}}, {x, {k.times(k.t, 4)}}});
   k.atom("cp.async.commit_group", {});
   k.atom("cp.async.commit_group", {});
   k.atom("cp.async.wait_group", {}, {pending});

@@ -31,8 +31,8 @@ public:
   /// A buffer of `elements`; inputs hold 0, 1, 2, ...
   TensorId global(const std::string& name, int64_t elements, bool written,
                   ElemType type = ElemType::f32) {
-    TensorId id = kernel().add({name, type, Memory::global, {number(elements)}, {number(1)},
-                                written, 16, 0, false});
+    TensorId id = kernel().add(
+        {name, type, Memory::global, {number(elements)}, {number(1)}, written, 16, 0, false});
     kernel().params.push_back(id);
     BufferId buffer(static_cast<uint32_t>(program.buffers.size()));
     Buffer made;

@@ -61,8 +61,9 @@ TEST_CASE("every sample, as it is printed for two generations of GPU", "[samples
 }
 
 TEST_CASE("samples before the passes that make them legal, and on one core", "[levels]") {
-  for (const char* name : {"softmax", "layer_norm_wide", "attention", "lstm_sequence", "int8_matmul",
-                           "kmeans_step", "kv_append", "gated_delta_one", "linear_relu_tiles"})
+  for (const char* name :
+       {"softmax", "layer_norm_wide", "attention", "lstm_sequence", "int8_matmul", "kmeans_step",
+        "kv_append", "gated_delta_one", "linear_relu_tiles"})
     for (const Case& c : cases()) {
       if (c.name != name) continue;
       std::string text = file_text(c.file);

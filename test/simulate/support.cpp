@@ -1,8 +1,8 @@
 #include "support.h"
 #include "driver/files.h"
 #include "driver/storage.h"
-#include "lower/lower.h"
 #include "interpret/formats.h"
+#include "lower/lower.h"
 #include "rewrite/passes.h"
 #include "schedule/explicit.h"
 #include "targets/embedded.h"
@@ -53,8 +53,8 @@ void compare(const std::string& name, const Array& want, const std::vector<doubl
   int64_t wrong = 0, first = 0;
   for (int64_t n = 0; n < want.size(); ++n) {
     double w = want.as_real(n), g = got[static_cast<size_t>(n)];
-    bool good = std::isfinite(w) ? std::abs(g - w) <= allowed
-                                 : g == w || (std::isnan(g) && std::isnan(w));
+    bool good =
+        std::isfinite(w) ? std::abs(g - w) <= allowed : g == w || (std::isnan(g) && std::isnan(w));
     if (std::isfinite(w) && allowed > 0)
       outcome.worst = std::max(outcome.worst, std::abs(g - w) / allowed);
     if (!good && wrong++ == 0) first = n;
@@ -85,8 +85,8 @@ Compiled compile(const Request& request) {
   FileId file = sources.add(request.name, request.text);
   auto graph = parse::elaborate(sources, file, elaborate, sink);
   if (!graph) fail(sink, request.name + " is no module");
-  driver::Input input{request.name, request.name, "module", "", {}, *graph,
-                      rewrite::differentiate(*graph), {}};
+  driver::Input input{
+      request.name, request.name, "module", "", {}, *graph, rewrite::differentiate(*graph), {}};
 
   if (!request.schedule.empty()) {
     FileId fields = sources.add("schedule", request.schedule);
@@ -147,14 +147,12 @@ Outcome simulate(const Compiled& compiled, const driver::TestVectors& data,
   for (size_t n = 0; n < graph.inputs.size(); ++n) {
     interpret::Argument& argument = arguments[buffer_of(compiled, graph.inputs[n])];
     argument.given = true;
-    argument.bytes =
-        driver::stored_bytes(graph, graph.inputs[n], data.inputs[n], compiled.dims);
+    argument.bytes = driver::stored_bytes(graph, graph.inputs[n], data.inputs[n], compiled.dims);
     if (!graph[graph.inputs[n]].strides.empty())
       argument.holds = driver::element_offsets(graph, graph.inputs[n], compiled.dims);
   }
   for (graph::TensorId id : graph.outputs)
-    arguments[buffer_of(compiled, id)].wanted =
-        driver::element_offsets(graph, id, compiled.dims);
+    arguments[buffer_of(compiled, id)].wanted = driver::element_offsets(graph, id, compiled.dims);
   Outcome outcome;
   outcome.report =
       interpret::run_program(compiled.program, graph, compiled.dims, arguments, options);

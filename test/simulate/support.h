@@ -12,8 +12,8 @@ struct Request {
   int level = 2;
   std::vector<std::pair<std::string, int64_t>> dims; ///< sizes of the run
   bool bound = false;                                ///< compiled for these sizes alone
-  std::string schedule;                              ///< text of `--schedule`; empty: the selector's
-  bool legal = true; ///< behind the legalisation passes
+  std::string schedule; ///< text of `--schedule`; empty: the selector's
+  bool legal = true;    ///< behind the legalisation passes
 };
 
 /// A module as compiled for a target, with its dims in order.

@@ -88,8 +88,7 @@ const Mask& Machine::guarded(Slot predicate, const Mask& mask) {
 void Machine::element(const Instruction& i, const Mask& mask) {
   Resolved at = resolve(i, i.ref, mask, 1);
   Word* d = words(i.d);
-  if (at.lanes != &mask)
-    each(mask, true, [&](size_t t) { d[t] = nan_of(i.type); });
+  if (at.lanes != &mask) each(mask, true, [&](size_t t) { d[t] = nan_of(i.type); });
   bool unwritten = false;
   each(*at.lanes, true, [&](size_t t) {
     size_t place = register_at(*at.access, t, at(t));
@@ -110,8 +109,7 @@ void Machine::load(const Instruction& i, const Mask& mask) {
   Word* d = words(i.d);
   if (&live != &mask)
     each(mask, true, [&](size_t t) { d[t] = i.b ? words(i.b)[t * stride(i.b)] : 0; });
-  if (at.lanes != &live)
-    each(live, true, [&](size_t t) { d[t] = nan_of(i.type); });
+  if (at.lanes != &live) each(live, true, [&](size_t t) { d[t] = nan_of(i.type); });
   ElemType from = tensor(*at.access).type, to = format_of(i.type);
   bool same = kernel::register_type(from) == i.type;
   count(i, at, 1, false);

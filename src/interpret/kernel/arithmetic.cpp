@@ -1,5 +1,5 @@
-// Scalar operations on slots. Words of f32 hold doubles that are rounded after each operation; those
-// of i32 wrap as machine integers do.
+// Scalar operations on slots. Words of f32 hold doubles that are rounded after each operation;
+// those of i32 wrap as machine integers do.
 #include "base/checked.h"
 #include "interpret/formats.h"
 #include "interpret/kernel/lanes.h"
@@ -97,23 +97,20 @@ void Machine::binary_integer(const Instruction& i, const Mask& mask) {
 void Machine::select(const Instruction& i, const Mask& mask) {
   const Word *c = words(i.a), *a = words(i.b), *b = words(i.c);
   Word* d = words(i.d);
-  each(mask, i.d.varies, [&](size_t t) {
-    d[t] = c[t * stride(i.a)] != 0 ? a[t * stride(i.b)] : b[t * stride(i.c)];
-  });
+  each(mask, i.d.varies,
+       [&](size_t t) { d[t] = c[t * stride(i.a)] != 0 ? a[t * stride(i.b)] : b[t * stride(i.c)]; });
 }
 
 void Machine::convert(const Instruction& i, const Mask& mask) {
   bool from_real = kernel::is_real(i.from);
   switch (i.type) {
   case Type::boolean:
-    if (from_real)
-      return map1(i, mask, [](Word a) { return Word{real_of(a) != 0}; });
+    if (from_real) return map1(i, mask, [](Word a) { return Word{real_of(a) != 0}; });
     return map1(i, mask, [](Word a) { return Word{a != 0}; });
   case Type::f32:
   case Type::f64: {
     ElemType to = i.type == Type::f32 ? ElemType::f32 : ElemType::f64;
-    if (from_real)
-      return map1(i, mask, [&](Word a) { return word(round_to(to, real_of(a))); });
+    if (from_real) return map1(i, mask, [&](Word a) { return word(round_to(to, real_of(a))); });
     return map1(i, mask, [&](Word a) { return word(round_integer_to(to, integer_of(a))); });
   }
   case Type::i32:

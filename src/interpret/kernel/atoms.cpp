@@ -104,7 +104,9 @@ void Machine::move(const Instruction& i, const AtomUse& use, const Mask& mask) {
         held = fetch(i, *from.access, other, from(other) + source.value);
       else if (!use.predicate || contains(reading, other))
         held.written = false; // it was out of range
-      if (held_as != type) held.word = decode(type, encode(held_as, held.word, graph::scalar_of(held_as) == graph::Scalar::real));
+      if (held_as != type)
+        held.word = decode(
+            type, encode(held_as, held.word, graph::scalar_of(held_as) == graph::Scalar::real));
       put(i, *to.access, t, to(t) + v, held);
     }
     if (use.token != nothing) take_off(use, *to.access, t, to(t), to_operand.values);

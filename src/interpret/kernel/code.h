@@ -89,16 +89,16 @@ struct CompiledKernel {
   std::vector<std::vector<Instruction>> bodies;
   uint32_t launch = 0, block = 1, body = 2; ///< bodies that run once for a launch, for a block
   std::vector<std::pair<uint32_t, Word>> constants; ///< by word
-  uint32_t words = 0;                        ///< of all slots
-  std::vector<Slot> scalars;                 ///< per Kernel::scalars
-  std::vector<Slot> block_coordinates;       ///< per Kernel::blocks; empty where unused
-  std::vector<Slot> thread_coordinates;      ///< per Kernel::threads
+  uint32_t words = 0;                               ///< of all slots
+  std::vector<Slot> scalars;                        ///< per Kernel::scalars
+  std::vector<Slot> block_coordinates;              ///< per Kernel::blocks; empty where unused
+  std::vector<Slot> thread_coordinates;             ///< per Kernel::threads
   Slot flat_block, flat_thread;
   std::vector<Access> accesses;
   std::vector<Delinearized> delinearized;
   std::vector<AtomUse> atoms;
   std::map<const atomics::Row*, RowMap> maps;
-  std::vector<Place> places;   ///< per tensor
+  std::vector<Place> places;     ///< per tensor
   int64_t register_elements = 0; ///< of a thread
   int64_t shared_bytes = 0;
   int granule = 1; ///< bytes of the smallest element in shared memory

@@ -78,7 +78,8 @@ void Compiler::declare_tensors() {
     Place& place = out_.places[allocate->tensor.value];
     int64_t last = 0;
     for (size_t i = 0; i < tensor.shape.size(); ++i) {
-      auto extent = values_.as_integer(tensor.shape[i]), stride = values_.as_integer(tensor.stride[i]);
+      auto extent = values_.as_integer(tensor.shape[i]),
+           stride = values_.as_integer(tensor.stride[i]);
       TANG_CHECK(extent && stride, "`{}` has no constant layout", tensor.name);
       last += (std::max<int64_t>(*extent, 1) - 1) * *stride;
     }

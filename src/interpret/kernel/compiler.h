@@ -2,10 +2,10 @@
 // Internal to compile.cpp and values.cpp.
 //
 // A scope is a body under construction: one that runs once for a launch, once for a block, and one
-// for each loop and branch. A value that reads no registers is computed once, at the end of what the
-// outermost scope has so far in which all its variables are known. A value that reads registers is
-// computed anew in each statement, and where a `where`, `and` or `or` does not ask for it, not at
-// all: its elements may then be out of range.
+// for each loop and branch. A value that reads no registers is computed once, at the end of what
+// the outermost scope has so far in which all its variables are known. A value that reads registers
+// is computed anew in each statement, and where a `where`, `and` or `or` does not ask for it, not
+// at all: its elements may then be out of range.
 #include "interpret/kernel/compile.h"
 #include <unordered_map>
 
@@ -96,7 +96,7 @@ private:
   std::unordered_map<VarId, std::pair<Slot, size_t>> vars_; ///< and the scope that knows it
   std::unordered_map<Word, Slot> constants_;
   std::vector<Lazy> lazies_;
-  std::vector<ValueId> read_here_;        ///< values of this statement that read registers
+  std::vector<ValueId> read_here_;         ///< values of this statement that read registers
   std::vector<Slot> temporaries_, unused_; ///< slots of this statement; of those before it
   std::vector<std::string> tokens_;
   uint32_t statement_ = 0;

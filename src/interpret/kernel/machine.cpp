@@ -1,5 +1,5 @@
-#include "interpret/kernel/lanes.h"
 #include "base/check.h"
+#include "interpret/kernel/lanes.h"
 #include <algorithm>
 
 namespace tang::interpret::simulator {

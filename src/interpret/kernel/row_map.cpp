@@ -60,7 +60,8 @@ struct Axes {
     return product;
   }
   bool has(const std::string& name) const {
-    return std::any_of(extents.begin(), extents.end(), [&](const auto& a) { return a.first == name; });
+    return std::any_of(extents.begin(), extents.end(),
+                       [&](const auto& a) { return a.first == name; });
   }
   uint32_t at(const Point& point) const {
     int64_t place = 0, below = 1;

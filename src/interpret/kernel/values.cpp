@@ -81,8 +81,7 @@ size_t Compiler::scope_of(ValueId root) {
 Slot Compiler::slot_of(ValueId id) {
   const Value& v = values_[id];
   if (v.form == Form::variable) return vars_.at(VarId(v.ref)).first;
-  if (v.form == Form::literal)
-    return constant(is_real(v.type) ? word(v.real) : word(v.integer));
+  if (v.form == Form::literal) return constant(is_real(v.type) ? word(v.real) : word(v.integer));
   return slots_.at(id);
 }
 

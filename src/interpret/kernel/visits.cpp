@@ -115,8 +115,8 @@ void Machine::write_shared(const Instruction& i, const Access& access, size_t la
         f->note = fmt::format("a copy of thread {} is under way", copied_by_[c] - 1);
     } else if (write_conflicts(shared_cells_[c], visitor)) {
       if (Finding* f = fault(Fault::race, i, static_cast<uint32_t>(lane), &access))
-        f->note = fmt::format("last written by thread {}, last read by thread {}",
-                              other % threads_, shared_cells_[c].reader % threads_);
+        f->note = fmt::format("last written by thread {}, last read by thread {}", other % threads_,
+                              shared_cells_[c].reader % threads_);
     }
   }
   const kernel::Tensor& t = tensor(access);
@@ -151,8 +151,9 @@ void Machine::count(const Instruction& i, const Resolved& at, int width, bool wr
   if (width > 1) check_alignment(i, at, bytes);
   bool global = t.memory == Memory::global;
   int64_t total = static_cast<int64_t>(at.lanes->lanes.size()) * bits / 8;
-  (global ? write ? counts_.global_bytes_written : counts_.global_bytes_read
-          : write ? counts_.shared_bytes_written : counts_.shared_bytes_read) += total;
+  (global  ? write ? counts_.global_bytes_written : counts_.global_bytes_read
+   : write ? counts_.shared_bytes_written
+           : counts_.shared_bytes_read) += total;
   constexpr uint32_t warp = 32;
   std::array<int64_t, warp> addresses;
   std::array<uint8_t, warp> numbers;
