@@ -202,7 +202,7 @@ struct Way {
 
 std::optional<driver::Input> read(const Case& program, bool bound, SourceManager& sources,
                                   Sink& sink) {
-  driver::Input input{"fuzz.tg", "fuzz.tg", "fuzz", std::string(64, '0'), {}, {}, {}, {}};
+  driver::Input input{"fuzz.tg", "fuzz.tg", "fuzz", std::string(64, '0'), {}, {}, {}, {}, {}};
   parse::ElaborateOptions options;
   options.library_text = targets::embedded_spec("nn.tg");
   for (const std::string& statement : program.statements)

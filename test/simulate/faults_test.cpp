@@ -249,6 +249,16 @@ TEST_CASE("copies fill with zeros where their predicate fails", "[faults]") {
   CHECK(y_is[15] == 0);
 }
 
+TEST_CASE("registers of a short format hold what the format has", "[faults]") {
+  OneKernel k(1);
+  TensorId y = k.global("y", 1, true), r = k.local("r", Memory::registers, 1, ElemType::f16);
+  k.store(r, k.number(0), k.real(1.0001));
+  ValueId at[] = {k.number(0)};
+  k.store(y, k.number(0), k.v().element(r, Type::f32, at));
+  CHECK(faults_of(k) == Faults{});
+  CHECK(k.result(y)[0] == 1);
+}
+
 TEST_CASE("instructions of a warp want all of it", "[faults]") {
   OneKernel k(40);
   TensorId s = k.local("s", Memory::shared, 64, ElemType::f16);

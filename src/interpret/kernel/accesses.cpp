@@ -126,7 +126,7 @@ void Machine::store(const Instruction& i, const Mask& mask) {
   Resolved at = resolve(i, i.ref, guarded(i.b, mask), 1);
   const Word* a = words(i.a);
   ElemType from = format_of(i.from), to = tensor(*at.access).type;
-  bool same = tensor(*at.access).memory == Memory::registers && kernel::register_type(to) == i.from;
+  bool same = tensor(*at.access).memory == Memory::registers && from == to;
   count(i, at, 1, true);
   each(*at.lanes, true, [&](size_t t) {
     Word value = a[t * stride(i.a)];

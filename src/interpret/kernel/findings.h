@@ -10,7 +10,6 @@ public:
   Finding* add(Fault fault, const std::string& kernel, uint32_t statement,
                const std::string& tensor);
   std::vector<Finding> take() { return std::move(list_); }
-  bool empty() const { return list_.empty(); }
 
 private:
   std::vector<Finding> list_;

@@ -125,6 +125,9 @@ void Machine::branch(const Instruction& i, const Mask& mask) {
 
 void Machine::loop(const Instruction& i, const Mask& mask) {
   Word* at = words(i.d);
+  each(mask, i.c.varies, [&](size_t t) {
+    TANG_CHECK(integer_of(words(i.c)[t]) > 0, "a loop of `{}` does not advance", kernel_.name);
+  });
   if (!i.d.varies && !i.b.varies) {
     for (int64_t k = uniform(i.a); k < uniform(i.b); k += uniform(i.c)) {
       *at = word(k);
