@@ -2,6 +2,7 @@
 // The instructions that are known: the rows of atomics/*.yaml, which are built in, and those of
 // files that a command line names, which come first.
 #include "atomics/row.h"
+#include <concepts>
 
 namespace tang::atomics {
 
