@@ -89,8 +89,8 @@ plan::Fields fields(const Streaming& s, const Machine& machine, int block_m, int
 std::optional<std::string> fault(const Graph& graph, const Streaming& s, const plan::Fields& f,
                                  const Machine& machine) {
   if (f.precision != plan::precision_of(s.format, false))
-    return fmt::format("its factors are {}, not {}", plan::name(plan::precision_of(s.format, false)),
-                       plan::name(f.precision));
+    return fmt::format("its factors are {}, not {}",
+                       plan::name(plan::precision_of(s.format, false)), plan::name(f.precision));
   if (f.vector != copied)
     return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);
   if (f.warp_m < 16 || f.warp_m % 16) return "`warp_m` is a multiple of 16";
