@@ -101,7 +101,7 @@ class Budgets(CliTest):
             self.tangc("product.tg", "-t", "sm_80", "-Wno-budget", *words)
             report = json.loads((self.dir / "product.sm_80.sol.json").read_text())
             self.assertEqual({k["precision"]["tf32"] for k in report["kernels"]}, {used})
-            self.assertEqual("tf32" in (self.dir / "product.sm_80.cu").read_text(), used == "used")
+            self.assertEqual(".tf32.tf32." in (self.dir / "product.sm_80.cu").read_text(), used == "used")
 
 
 if __name__ == "__main__":
