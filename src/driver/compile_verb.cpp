@@ -256,7 +256,8 @@ void compile_file(Session& session) {
       calls = std::move(*made);
       session.stages.done("interpret", "test vectors");
     }
-    std::vector<report::PredictedError> errors = predicted_errors(*input, session.sink);
+    std::vector<report::PredictedError> errors =
+        predicted_errors(*input, rounding_of(*input, *options).operands, session.sink);
     if (!session.sink.ok()) return;
     if (!errors.empty()) session.stages.done("budget", fmt::format("{} outputs", errors.size()));
     texts = texts_of({session, *input, *options, files, rewritten, *results, calls, errors});

@@ -107,7 +107,8 @@ void set_budgets(Input& input, const ErrorBudget& budget) {
     }
 }
 
-std::vector<report::PredictedError> predicted_errors(const Input& input, Sink& sink) {
+std::vector<report::PredictedError> predicted_errors(const Input& input, bool round_operands,
+                                                     Sink& sink) {
   const graph::Graph& graph = input.graph;
   if (std::none_of(graph.outputs.begin(), graph.outputs.end(),
                    [&](TensorId id) { return has_budget(graph[report::stated(graph, id)]); }))
@@ -132,7 +133,7 @@ std::vector<report::PredictedError> predicted_errors(const Input& input, Sink& s
   options.unrounded_outputs = true;
   auto exact = interpret::evaluate(graph, inputs, *dims, options, sink);
   options.emulate = options.round_operations = true;
-  options.operand_rule = false; // no target of this version rounds operands
+  options.operand_rule = round_operands;
   auto rounded = exact ? interpret::evaluate(graph, inputs, *dims, options, sink) : std::nullopt;
   if (!rounded) return {};
   std::vector<report::PredictedError> errors;

@@ -103,6 +103,17 @@ class Budgets(CliTest):
             self.assertEqual({k["precision"]["tf32"] for k in report["kernels"]}, {used})
             self.assertEqual(".tf32.tf32." in (self.dir / "product.sm_80.cu").read_text(), used == "used")
 
+    def test_operands_are_rounded_only_where_that_is_native(self):
+        self.file("attention.tg", "tg 1\ngraph attention\ndim S in 1..4096\ninput q : f16[S, 64]\ninput k : f16[S, 64]\n"
+                                  "input v : f16[S, 64]\ns[i, j] = 0.125 * sum[d] q[i, d] * k[j, d]\n"
+                                  "p[i, j] = softmax[j] s[i, j]\no[i, d] = sum[j] p[i, j] * v[j, d]\noutput o : f16[S, 64]\n")
+        for how, rounded in ("native", {"f16"}), ("exact", set()):
+            self.tangc("attention.tg", "-t", "sm_80", f"--precision={how}")
+            report = json.loads((self.dir / "attention.sm_80.sol.json").read_text())
+            self.assertEqual({f for k in report["kernels"] for f in k["precision"]["rounded"]}, rounded)
+            self.assertEqual({k["precision"]["operands"] for k in report["kernels"]}, {how})
+            self.assertEqual("tg_pair_f16(" in (self.dir / "attention.sm_80.cu").read_text(), bool(rounded))
+
 
 if __name__ == "__main__":
     main()
