@@ -34,7 +34,7 @@ _tangc() {
     verify) words='-t --target= -O -D --dim= -j --jobs= -h --help --index-bits= --specialize= --schedule= --tune= --atomics= --precision= --allow-tf32 --error-budget= --fast-math --batch-invariant --random= --compiler= -W -w --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet --time-report --dump= --dump-dir=' ;;
     targets) words='-h --help --json --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
     explain) words='-h --help --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
-    report) words='-h --help --measured= -o --require-sol= --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
+    report) words='-h --help --html --measured= -o --require-sol= --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
     layout) words='-h --help --table --svg --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet' ;;
     *) words='-t --target= -O -D --dim= -j --jobs= -h --help --version -o -d --directory= --emit= --prefix= --split= --embed= --checks= --index-bits= --print-outputs --write-if-changed --specialize= --schedule= --tune= --atomics= --explain-atoms --precision= --allow-tf32 --error-budget= --fast-math --batch-invariant -MD -M -MF -MT -MQ -MP -W -w --max-errors= --diagnostics-format= --color= -v --verbose -q --quiet --time-report --dump= --dump-dir=' ;;
   esac

@@ -7,6 +7,7 @@
 #include "driver/verbs.h"
 #include "graph/dims.h"
 #include "graph/text.h"
+#include "print/c_array.h"
 #include "report/report.h"
 
 namespace tang::driver {
@@ -21,6 +22,11 @@ std::string cmake_string(std::string_view name) {
     out += c;
   }
   return out;
+}
+
+/// Whether the library of `--emit=cmake` is built from it.
+bool in_library(const OutputFile& file) {
+  return file.kind == Emit::source && (file.part == Part::whole || file.part == Part::array);
 }
 
 /// Names that files which are written cannot hold: cmake splits lists at `;`, turns `\` into `/`
@@ -40,10 +46,10 @@ bool check_names(const Input& input, const CompileOptions& options,
   bool good = true;
   if (options.emits(Emit::cmake))
     for (const OutputFile& file : files)
-      if (file.kind == Emit::source && file.path.back() != '/' &&
-          holds(base_name(file.path), {";", "\\", "$"}))
+      if (in_library(file) && holds(base_name(file.path), {";", "\\", "$"}))
         good = refuse("cmake file", base_name(file.path));
-  if ((options.emits(Emit::test) || options.split) && holds(input.stem, {"\"", "\\", "??"}))
+  if ((options.emits(Emit::test) || options.split || options.embed) &&
+      holds(input.stem, {"\"", "\\", "??"}))
     good = refuse("line of C `#include`", input.stem);
   return good;
 }
@@ -55,12 +61,12 @@ std::string cmake_text(const Input& input, const CompileOptions& options,
       print::symbol_prefix(print_options(input, options, *options.targets[0].target).prefix);
   std::string sources, flags;
   for (const OutputFile& file : files) {
-    if (file.kind != Emit::source || file.path.back() == '/') continue;
+    if (!in_library(file)) continue;
     std::string path =
         fmt::format("\"${{CMAKE_CURRENT_LIST_DIR}}/{}\"", cmake_string(base_name(file.path)));
     sources += "\n  " + path;
     const std::string& compile_flags = options.targets[file.target].target->compile_flags;
-    if (!compile_flags.empty())
+    if (!compile_flags.empty() && file.part == Part::whole)
       flags += fmt::format("set_source_files_properties({} PROPERTIES COMPILE_OPTIONS \"{}\")\n",
                            path, compile_flags);
   }
@@ -113,11 +119,11 @@ report::ReportInput report_input(const Everything& all, size_t target, size_t nu
   return in;
 }
 
-std::string report_of(const Everything& all, size_t target) {
+std::vector<report::ReportInput> report_inputs(const Everything& all, size_t target) {
   std::vector<report::ReportInput> variants;
   for (size_t i = 0; i < all.results[target].variants.size(); ++i)
     variants.push_back(report_input(all, target, i));
-  return report::report_json(variants);
+  return variants;
 }
 
 /// The texts of all variants, each under a line that says its sizes; one by itself has no such
@@ -142,9 +148,19 @@ std::string graph_text(const std::vector<graph::Graph>& variants) {
   return others + graph::to_text(variants.back());
 }
 
+/// A source, or one of the files that hold it as data.
+std::string source_text(const OutputFile& file, const Everything& all) {
+  const TargetResult& result = all.results[file.target];
+  if (file.part == Part::whole) return result.source.text;
+  std::string header = fmt::format("{}.{}.embed.h", all.input.stem, result.target->name);
+  print::CArray array = print::c_array(result.source.text, header,
+                                       print_options(all.input, all.options, *result.target));
+  return file.part == Part::array ? array.definition : array.declaration;
+}
+
 std::string text_of(const OutputFile& file, const Everything& all) {
   switch (file.kind) {
-  case Emit::source: return all.results[file.target].source.text;
+  case Emit::source: return source_text(file, all);
   case Emit::header: return header_text(all.input, all.options, all.results);
   case Emit::tg: return graph::to_text(all.input.written);
   case Emit::graph: return graph_text(all.rewritten);
@@ -157,8 +173,8 @@ std::string text_of(const OutputFile& file, const Everything& all) {
   case Emit::cmake: return cmake_text(all.input, all.options, all.files);
   case Emit::test:
     return test_program_text(all.input, all.results[file.target], all.options, all.calls);
-  case Emit::report: return report_of(all, file.target);
-  case Emit::html:
+  case Emit::report: return report::report_json(report_inputs(all, file.target));
+  case Emit::html: return report::report_html(report_inputs(all, file.target));
   case Emit::launcher: break;
   }
   return "";
@@ -167,7 +183,7 @@ std::string text_of(const OutputFile& file, const Everything& all) {
 std::vector<FileText> texts_of(const Everything& all) {
   std::vector<FileText> texts;
   for (const OutputFile& file : all.files) {
-    if (file.path.back() != '/') {
+    if (file.part != Part::kernels) {
       texts.push_back({file.path, text_of(file, all)});
       continue;
     }

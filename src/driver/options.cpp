@@ -155,13 +155,23 @@ void read_emit(const Arguments& arguments, CompileOptions& out, Sink& sink) {
                                   : std::vector{Emit::source};
   std::sort(out.emit.begin(), out.emit.end());
   out.emit.erase(std::unique(out.emit.begin(), out.emit.end()), out.emit.end());
-  if (out.emits(Emit::html))
-    sink.report(Kind::not_in_this_version, {}, "`--emit=html` is not part of this version");
   if (out.emits(Emit::launcher))
     for (const auto& spec : out.targets)
       sink.report(Kind::target_cannot, {},
                   "`--emit=launcher`: the launcher of target `{}` is part of its source",
                   spec.target->name);
+}
+
+void read_embed(const Arguments& arguments, CompileOptions& out, Sink& sink) {
+  out.embed = arguments.has(OptionId::embed);
+  if (out.embed && !out.emits(Emit::source))
+    sink.report(Kind::command_line, {},
+                "`--embed` writes the source as data, and `--emit` names no source")
+        .help("add `source` to `--emit`");
+  if (out.embed && out.split)
+    sink.report(Kind::command_line, {},
+                "`--embed` holds one source, and `--split=kernel` makes several files of it")
+        .help("leave out one of the two");
 }
 
 /// `REL[,ABS]`
@@ -186,10 +196,8 @@ std::optional<ErrorBudget> read_budget(const std::string& text, Sink& sink) {
 
 /// Options that this version knows and refuses.
 void refuse_later_options(const Arguments& arguments, const CompileOptions& options, Sink& sink) {
-  for (OptionId id : {OptionId::tune, OptionId::embed})
-    if (arguments.has(id))
-      sink.report(Kind::not_in_this_version, {}, "`{}` is not part of this version",
-                  row_of(id).name());
+  if (arguments.has(OptionId::tune))
+    sink.report(Kind::not_in_this_version, {}, "`--tune` is not part of this version");
   if (options.level == 3)
     sink.report(Kind::not_in_this_version, {},
                 "`-O3`, the wider search, is not part of this version")
@@ -313,6 +321,7 @@ std::optional<CompileOptions> compile_options(const Arguments& arguments, Sink& 
                    : bits == "64" ? legalize::IndexBits::wide
                                   : legalize::IndexBits::automatic;
   out.split = arguments.last(OptionId::split) == "kernel";
+  read_embed(arguments, out, sink);
   out.fast_math = arguments.has(OptionId::fast_math);
   out.batch_invariant = arguments.has(OptionId::batch_invariant);
   if (arguments.has(OptionId::specialize))

@@ -58,6 +58,7 @@ struct CompileOptions {
   std::string prefix; ///< empty: the graph's name
   print::Checks checks = print::Checks::cheap;
   legalize::IndexBits index_bits = legalize::IndexBits::automatic;
+  bool embed = false; ///< sources also as data
   bool split = false, fast_math = false, batch_invariant = false;
   std::vector<std::string> canonical; ///< the options that the output depends on
   bool native_operands = true;        ///< `--precision=native`

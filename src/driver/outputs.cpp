@@ -102,9 +102,15 @@ std::vector<OutputFile> output_files(const CompileOptions& options, const std::s
     bool named = !options.output.empty() && (kind == Emit::source || options.emit.size() == 1);
     files.push_back(
         {kind, named ? options.output : in_folder(folder, stem + ending(kind, t)), target});
-    if (kind == Emit::source && options.split)
+    auto add_part = [&](Part part, std::string_view end) {
       files.push_back(
-          {kind, in_folder(folder, fmt::format("{}.{}.kernels/", stem, t->name)), target});
+          {kind, in_folder(folder, fmt::format("{}.{}.{}", stem, t->name, end)), target, part});
+    };
+    if (kind == Emit::source && options.split) add_part(Part::kernels, "kernels/");
+    if (kind == Emit::source && options.embed) {
+      add_part(Part::array, "embed.c");
+      add_part(Part::array_header, "embed.h");
+    }
   };
   for (Emit kind : options.emit)
     if (is_per_target(kind))

@@ -4,10 +4,19 @@
 
 namespace tang::driver {
 
+/// A kind of output may be several files.
+enum class Part : uint8_t {
+  whole,
+  kernels,     ///< the folder of `--split=kernel`; its path ends in `/`
+  array,       ///< of `--embed`: the source as data
+  array_header ///< of `--embed`: its declaration
+};
+
 struct OutputFile {
   Emit kind;
-  std::string path;          ///< `-` for standard output; a folder ends in `/`
+  std::string path;          ///< `-` for standard output
   size_t target = no_target; ///< position in the options' targets
+  Part part = Part::whole;
   static constexpr size_t no_target = static_cast<size_t>(-1);
 };
 

@@ -65,8 +65,10 @@ void show_report(Session& session) {
     if (!second) return;
     baseline = *file, shown = *second;
   }
-  auto text = report::report_text(session.sources, shown, baseline, session.sink);
-  if (text && !session.common.quiet) print_text(session, *text);
+  bool page = arguments.has(OptionId::report_page);
+  auto text = page ? report::report_html(session.sources, shown, baseline, session.sink)
+                   : report::report_text(session.sources, shown, baseline, session.sink);
+  if (text && (page || !session.common.quiet)) print_text(session, *text);
   if (measured)
     for (const std::string& failure : measured->failures)
       session.sink.report(Kind::gate_failed, {}, "{}", failure);

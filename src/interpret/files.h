@@ -6,6 +6,7 @@
 #include "diagnostics/sink.h"
 #include "interpret/value.h"
 #include <map>
+#include <span>
 
 namespace tang::interpret {
 
@@ -20,6 +21,19 @@ std::optional<Array> read_npy(const std::string& path, Sink& sink);
 /// The bytes of a version 1.0 `.npy` file: reals as f32 (f64 when `type` is f64 or `unrounded`),
 /// integers as i64, booleans as bool.
 std::string npy_bytes(const Array& array, ElemType type, bool unrounded = false);
+
+struct NamedArray {
+  std::string name;
+  ElemType type;
+  const Array* array;
+};
+/// The name that the format keeps for itself, which no tensor may have.
+constexpr std::string_view safetensors_metadata = "__metadata__";
+/// The bytes of a safetensors file: every array in the format of its type, which it is rounded to
+/// (reals as F64 when `unrounded`; i4 and u4, which the format lacks, as I8 and U8). The names
+/// differ. The data starts at a multiple of 8 bytes and has no holes, and every tensor is aligned
+/// to its elements: wide ones come first, else in the given order.
+std::string safetensors_bytes(std::span<const NamedArray> tensors, bool unrounded = false);
 
 /// A safetensors file: named tensors, decoded on demand.
 class Safetensors {

@@ -1,7 +1,11 @@
-// The safetensors format: header length, JSON header, data.
+// The safetensors format, as its README describes it: the length of the header in 8 bytes, a JSON
+// header, the data.
+#include "base/check.h"
 #include "base/checked.h"
 #include "interpret/elements.h"
 #include "interpret/files.h"
+#include "interpret/formats.h"
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace tang::interpret {
@@ -35,6 +39,27 @@ std::optional<ElementCode> code_of(std::string_view dtype) {
   for (const Row& row : rows)
     if (row.name == dtype) return row.code;
   return std::nullopt;
+}
+
+std::string_view dtype_of(ElemType type) {
+  switch (type) {
+  case ElemType::f64: return "F64";
+  case ElemType::f32: return "F32";
+  case ElemType::f16: return "F16";
+  case ElemType::bf16: return "BF16";
+  case ElemType::f8e4m3: return "F8_E4M3";
+  case ElemType::f8e5m2: return "F8_E5M2";
+  case ElemType::i64: return "I64";
+  case ElemType::i32: return "I32";
+  case ElemType::i16: return "I16";
+  case ElemType::i8:
+  case ElemType::i4: return "I8";
+  case ElemType::u32: return "U32";
+  case ElemType::u8:
+  case ElemType::u4: return "U8";
+  case ElemType::boolean: return "BOOL";
+  }
+  return "";
 }
 
 std::optional<int64_t> unsigned_of(const json& value) {
@@ -121,6 +146,42 @@ std::optional<Array> Safetensors::tensor(const std::string& tensor, Sink& sink) 
       decode_elements(*code, std::string_view(bytes_).substr(entry.begin), entry.shape, &at);
   if (!array) return fail(fmt::format("has element {} above 2^63 - 1", at));
   return array;
+}
+
+std::string safetensors_bytes(std::span<const NamedArray> tensors, bool unrounded) {
+  struct Entry {
+    const NamedArray* tensor;
+    ElemType type; ///< as stored
+    ElementCode code;
+  };
+  std::vector<Entry> entries;
+  for (const NamedArray& tensor : tensors) {
+    bool real = tensor.array->scalar == Scalar::real;
+    ElemType type = real && unrounded ? ElemType::f64 : tensor.type;
+    auto code = code_of(dtype_of(type));
+    TANG_CHECK(code && tensor.name != safetensors_metadata, "`{}` cannot be stored", tensor.name);
+    entries.push_back({&tensor, type, *code});
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.code.bytes > b.code.bytes; });
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  std::string data;
+  for (const Entry& entry : entries) {
+    const Array& array = *entry.tensor->array;
+    size_t begin = data.size();
+    for (double x : array.reals)
+      append_little_endian(data, encode_real(entry.type, x), entry.code.bytes);
+    for (int64_t x : array.integers)
+      append_little_endian(data, static_cast<uint64_t>(x), entry.code.bytes);
+    header[entry.tensor->name] = {{"dtype", dtype_of(entry.type)},
+                                  {"shape", array.shape},
+                                  {"data_offsets", {begin, data.size()}}};
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  std::string out;
+  append_little_endian(out, text.size(), 8);
+  return out + text + data;
 }
 
 } // namespace tang::interpret

@@ -86,6 +86,8 @@ public:
   std::optional<SourceText> run() {
     std::vector<LauncherTask> launchers;
     take(symbol_);
+    names_.take(symbol_ + "_source"); // as data (c_array.h)
+    names_.take(symbol_ + "_source_bytes");
     for (size_t i = 0; i < parts_.size(); ++i)
       if (parts_.size() > 1) take(function_of(i));
     // The general part comes first in the file: kernels that others share have its comments.

@@ -61,6 +61,12 @@ void comment_floors(kernel::Program& program, const bound::Analysis& bounds,
 std::optional<std::string> report_text(const SourceManager& sources, FileId report, FileId other,
                                        Sink& sink);
 
+/// The same for a browser: one page that needs neither scripts nor anything beside it. Bars for
+/// floors and traffic, and for each kernel its derivation, schedule and terms.
+std::string report_html(std::span<const ReportInput> variants);
+std::optional<std::string> report_html(const SourceManager& sources, FileId report, FileId other,
+                                       Sink& sink);
+
 /// A report with measurements in it.
 struct Measured {
   std::string json;

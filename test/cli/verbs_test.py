@@ -9,6 +9,7 @@ import struct
 import subprocess
 import time
 import unittest
+import xml.etree.ElementTree
 
 from support import RELU, TANGC, CliTest, main
 
@@ -120,6 +121,69 @@ class Run(CliTest):
         for words in (["--input", "x=m.safetensors"], ["--input", "ext.x=m.safetensors"], ["--input", "m.safetensors"]):
             self.tangc("run", "s.tg", *words, "-o", "out", "-q")
             self.assertEqual(read_npy(self.dir / "out/y.npy")[1], [1, 0, 3, 0])
+
+    def test_writes_safetensors(self):
+        """All outputs in one file, each in its own format; what is written is read again."""
+        types = {"f64": ("F64", 8), "f32": ("F32", 4), "f16": ("F16", 2), "bf16": ("BF16", 2), "f8e4m3": ("F8_E4M3", 1),
+                 "f8e5m2": ("F8_E5M2", 1), "i64": ("I64", 8), "i32": ("I32", 4), "i8": ("I8", 1), "u4": ("U8", 1)}
+        lines = ["tg 1", "graph t", "input x : f32[2, 3]", "input n : i64[2, 3]"]
+        for name in types:
+            lines.append(f"o_{name}[i, j] = {'x' if name[0] in 'fb' else 'n'}[i, j]")
+            lines.append(f"output o_{name} : {name}[2, 3]")
+        self.file("t.tg", "\n".join(lines) + "\n")
+        npy(self.dir / "x.npy", (2, 3), [0, 1, -2, 1.5, 0.25, 8])
+        npy(self.dir / "n.npy", (2, 3), [0, 1, 2, 3, 4, 5], "<i8")
+        self.tangc("run", "t.tg", "--input", "x=x.npy", "--input", "n=n.npy", "-o", "new/all.safetensors")
+        self.assertEqual(self.names("new"), ["all.safetensors"])
+        data = (self.dir / "new/all.safetensors").read_bytes()
+        length = struct.unpack("<Q", data[:8])[0]
+        self.assertEqual(length % 8, 0)
+        header, body = json.loads(data[8:8 + length]), data[8 + length:]
+        self.assertEqual(sorted(header), sorted("o_" + name for name in types))
+        end = 0
+        for name, entry in header.items():  # in the order of the header: no holes, all aligned
+            dtype, size = types[name[2:]]
+            self.assertEqual((entry["dtype"], entry["shape"], entry["data_offsets"]), (dtype, [2, 3], [end, end + 6 * size]))
+            self.assertEqual(end % size, 0)
+            end += 6 * size
+        self.assertEqual(end, len(body))
+        part = lambda name: body[slice(*header["o_" + name]["data_offsets"])]
+        self.assertEqual(struct.unpack("<6e", part("f16")), (0, 1, -2, 1.5, 0.25, 8))
+        self.assertEqual(struct.unpack("<6d", part("f64")), (0, 1, -2, 1.5, 0.25, 8))
+        self.assertEqual(struct.unpack("<6H", part("bf16")), (0, 0x3f80, 0xc000, 0x3fc0, 0x3e80, 0x4100))
+        self.assertEqual(part("f8e4m3"), bytes([0, 0x38, 0xc0, 0x3c, 0x28, 0x50]))
+        self.assertEqual(part("f8e5m2"), bytes([0, 0x3c, 0xc0, 0x3e, 0x34, 0x48]))
+        self.assertEqual(struct.unpack("<6i", part("i32")), (0, 1, 2, 3, 4, 5))
+        self.assertEqual(part("u4"), bytes(range(6)))
+        # As inputs of another program, from that file.
+        self.file("s.tg", "tg 1\ngraph s\ninput o_bf16 : bf16[2, 3]\ninput o_i8 : i8[2, 3]\n"
+                  "z[i, j] = o_bf16[i, j] + o_i8[i, j]\noutput z : f32[2, 3]\n")
+        self.tangc("run", "s.tg", "--input", "new/all.safetensors", "-o", "out")
+        self.assertEqual(read_npy(self.dir / "out/z.npy")[1], [0, 2, 0, 4.5, 4.25, 13])
+
+    def test_unrounded_safetensors(self):
+        self.file("r.tg", "tg 1\ngraph r\ninput x : f64[1]\ny[i] = x[i] + 0.1\noutput y : f16[1]\n")
+        npy(self.dir / "x.npy", (1,), [1.0], "<f8")
+        self.tangc("run", "r.tg", "--input", "x=x.npy", "-o", "y.safetensors", "--f64")
+        data = (self.dir / "y.safetensors").read_bytes()
+        self.assertIn(b'"dtype":"F64"', data)
+        self.assertEqual(struct.unpack("<d", data[-8:]), (1.1,))
+
+    def test_safetensors_outputs_replace_no_input(self):
+        self.tangc("run", "relu.tg", "-DM=2", "-DN=2", "--random", "1", "-o", "x.safetensors")
+        before = (self.dir / "x.safetensors").read_bytes()
+        self.file("y.tg", RELU.replace("y", "z").replace("x", "y"))
+        for words in (["--input", "y=x.safetensors"], ["--input", "x.safetensors"]):
+            err = self.tangc("run", "y.tg", *words, "-o", "x.safetensors", code=2).err
+            self.assertIn("the output `x.safetensors` would replace the input", err)
+        self.assertEqual(before, (self.dir / "x.safetensors").read_bytes())
+        (self.dir / "folder.safetensors").mkdir()
+        self.assertIn("a folder stands there",
+                      self.tangc("run", "y.tg", "--input", "x.safetensors", "-o", "folder.safetensors", code=4).err)
+        self.file("m.tg", RELU.replace("y[", "__metadata__[").replace("output y", "output __metadata__"))
+        words = ["run", "m.tg", "-DM=2", "-DN=2", "--random", "1", "-o"]
+        self.assertIn("cannot hold a tensor called `__metadata__`", self.tangc(*words, "m.safetensors", code=2).err)
+        self.tangc(*words, "m")
 
     def test_random_is_stated(self):
         words = ["run", "relu.tg", "-D", "M=4", "-D", "N=4", "-o"]
@@ -277,6 +341,40 @@ class Reports(CliTest):
         self.assertIn(self.kernel["name"], self.tangc("report", "relu.c.sol.json").out)
         self.tangc("relu.tg", "-t", "c", "-D", "M=32", "-D", "N=64", "-d", "half")
         self.tangc("report", "relu.c.sol.json", "half/relu.c.sol.json")
+
+    def test_html(self):
+        """One page, well-formed, the same from the compiler and from the report."""
+        self.tangc("relu.tg", "-t", "c,sm_80", "-D", "M=16384", "-D", "N=16384", "-d", "a", "--emit=report,html")
+        self.tangc("relu.tg", "-t", "c,sm_80", "-D", "M=16384", "-D", "N=16384", "-d", "b", "--emit=html", "-j2")
+        self.assertEqual(self.names("b"), ["relu.c.html", "relu.sm_80.html"])
+        for name in self.names("b"):
+            page = (self.dir / "a" / name).read_text()
+            self.assertEqual(page, (self.dir / "b" / name).read_text())
+            self.assertEqual(page, self.tangc("report", "a/" + name.replace(".html", ".sol.json"), "--html").out)
+            root = xml.etree.ElementTree.fromstring(page)
+            self.assertEqual(root.find("body/h1").text, "relu_rows for " + ("c on generic-x86" if ".c." in name else "sm_80 on a100-80gb"))
+            ids = {e.get("id") for e in root.iter() if e.get("id")}
+            links = {e.get("href") for e in root.iter("a")}
+            self.assertEqual({"#" + i for i in ids}, links)
+            self.assertFalse({e.tag for e in root.iter()} & {"script", "link", "img", "iframe"})
+            self.assertNotIn(str(self.dir), page)
+
+    def test_html_of_measurements_and_two_reports(self):
+        self.file("slow.csv", f"{self.kernel['name']},{self.kernel['floor']['us'] * 4}\n")
+        page = self.tangc("report", "relu.c.sol.json", "--measured", "slow.csv", "--html").out
+        self.assertIn("25% of the floor", page)
+        page = self.tangc("report", "relu.c.sol.json", "relu.c.sol.json", "--html").out
+        self.assertIn("<h2>Against relu.tg for c on generic-x86</h2>", page)
+        xml.etree.ElementTree.fromstring(page)
+
+    def test_html_of_hostile_names(self):
+        name = "<script>&\"'.tg"
+        self.file(name, RELU.replace("graph relu_rows\n", ""))
+        self.tangc(name, "-t", "c", "-d", "out", "--emit=html,report", "--specialize=M=1", "--prefix=x")
+        page = (self.dir / "out" / (name[:-3] + ".c.html")).read_text()
+        root = xml.etree.ElementTree.fromstring(page)
+        self.assertIn(name, "".join(root.itertext()))
+        self.assertIn("Variant 1: M == 1", "".join(root.itertext()))
 
     def test_measured(self):
         floor = self.kernel["floor"]["us"]

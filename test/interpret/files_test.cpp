@@ -1,5 +1,6 @@
 #include "interpret/elements.h"
 #include "interpret/files.h"
+#include "interpret/formats.h"
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -181,4 +182,72 @@ TEST_CASE("a missing file is reported") {
   CHECK_FALSE(read_npy("/nonexistent/x.npy", sink));
   REQUIRE(sink.diagnostics().size() == 1);
   CHECK(sink.diagnostics()[0].kind == Kind::cannot_read);
+}
+
+TEST_CASE("what is written as safetensors: every byte") {
+  Array flags = zeros(Scalar::boolean, {3});
+  flags.integers = {1, 0, 1};
+  Array b16 = real_array({2}, {1, -INFINITY}), wide = real_array({}, {0.1});
+  NamedArray tensors[] = {
+      {"f\"", ElemType::boolean, &flags}, {"h", ElemType::bf16, &b16}, {"d", ElemType::f64, &wide}};
+  std::string header = R"({"d":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
+                       R"("h":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]},)"
+                       R"("f\"":{"dtype":"BOOL","shape":[3],"data_offsets":[12,15]}})";
+  std::string padded = header + std::string((8 - header.size() % 8) % 8, ' ');
+  CHECK(safetensors_bytes(tensors) == words({padded.size()}, 8) + padded +
+                                          words({0x3fb999999999999a}, 8) +
+                                          words({0x3f80, 0xff80}, 2) + words({1, 0, 1}, 1));
+  CHECK(safetensors_bytes({}) == words({8}, 8) + "{}      ");
+}
+
+TEST_CASE("every type round-trips through safetensors") {
+  const std::vector<double> reals{0, -0.0, 1, -2.5, 448, 1e-7, -1e30, INFINITY, NAN};
+  const std::vector<int64_t> integers{0, 1, -1, 7, -8, 127, 255, INT64_MIN, INT64_MAX, 1 << 20};
+  std::vector<Array> arrays;
+  std::vector<ElemType> types;
+  for (uint8_t t = 0; t <= static_cast<uint8_t>(ElemType::boolean); ++t) {
+    auto type = static_cast<ElemType>(t);
+    types.push_back(type);
+    Scalar scalar = graph::scalar_of(type);
+    Array array =
+        scalar == Scalar::real ? real_array({3, 3}, reals) : integer_array({2, 5}, integers);
+    array.scalar = scalar;
+    for (double& x : array.reals) x = round_to(type, x);
+    for (int64_t& x : array.integers) x = to_integer(type, x);
+    arrays.push_back(std::move(array));
+  }
+  arrays.push_back(real_array({0, 4}, {}));
+  types.push_back(ElemType::f32);
+  std::vector<NamedArray> named;
+  for (size_t i = 0; i < arrays.size(); ++i)
+    named.push_back({fmt::format("t{}", i), types[i], &arrays[i]});
+  for (bool unrounded : {false, true}) {
+    std::string bytes = safetensors_bytes(named, unrounded);
+    Sink sink;
+    auto file = Safetensors::parse(bytes, "o.safetensors", sink);
+    REQUIRE(file);
+    CHECK(file->names().size() == named.size());
+    for (const NamedArray& tensor : named) {
+      INFO(graph::info(tensor.type).name);
+      auto back = file->tensor(tensor.name, sink);
+      REQUIRE(back);
+      CHECK(back->scalar == tensor.array->scalar);
+      CHECK(back->shape == tensor.array->shape);
+      CHECK(back->integers == tensor.array->integers);
+      REQUIRE(back->reals.size() == tensor.array->reals.size());
+      for (size_t i = 0; i < back->reals.size(); ++i) {
+        double want = tensor.array->reals[i], got = back->reals[i];
+        CHECK(((std::isnan(want) && std::isnan(got)) ||
+               (want == got && std::signbit(want) == std::signbit(got))));
+      }
+    }
+    CHECK(sink.ok());
+  }
+  // What is unrounded keeps digits that the type lacks.
+  Array third = real_array({1}, {1.0 / 3});
+  NamedArray one{"x", ElemType::f8e4m3, &third};
+  Sink sink;
+  CHECK(
+      Safetensors::parse(safetensors_bytes({&one, 1}, true), "", sink)->tensor("x", sink)->reals ==
+      third.reals);
 }
