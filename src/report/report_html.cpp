@@ -132,7 +132,8 @@ private:
     Rows rows{{"at", "floor", "warm", "as one kernel", "unfused", "fused", "compulsory"}};
     for (const Json& sample : samples) {
       const Json& totals = member(sample, "totals");
-      rows.push_back({code(dims_text(sample)), micros(number(totals, "floor_us")),
+      std::string dims = dims_text(sample);
+      rows.push_back({code(dims.substr(dims.empty() ? 0 : 1)), micros(number(totals, "floor_us")),
                       micros(number(totals, "floor_warm_us")),
                       micros(number(totals, "fused_graph_floor_us")),
                       bytes(number(totals, "unfused_bytes")), bytes(number(totals, "fused_bytes")),
