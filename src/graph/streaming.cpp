@@ -18,7 +18,8 @@ public:
     if (!monoid || !g_[r_.monoid].commutative) return std::nullopt;
     out_.monoid = *monoid;
     stream_ = r_.axes[0].index;
-    if (!amounts() || !scores() || out_.scores.empty() || !sides() || !reads()) return std::nullopt;
+    if (!amounts() || !scores() || out_.scores.empty() || !sides() || !reads() || !results())
+      return std::nullopt;
     return out_;
   }
 
@@ -158,6 +159,21 @@ private:
       (shared ? out_.batch : out_.rows).push_back(i);
     }
     return !out_.rows.empty();
+  }
+
+  /// Results read the state of an indexed field at their own extra index only.
+  bool results() const {
+    for (const Result& result : c_.results)
+      for (ExprId id : reachable(g_.exprs, {&result.value, 1})) {
+        const Expr& e = g_.exprs[id];
+        if (e.op != Op::acc || e.operands.empty()) continue;
+        const Expr& place = g_.exprs[e.operands[0]];
+        if (e.operands.size() != 1 || result.extra.empty() || place.op != Op::index ||
+            place.ref != result.extra[0].index.value ||
+            result.extra[0].extent != r_.field_axes[e.ref][0].extent)
+          return false;
+      }
+    return true;
   }
 
   /// Everything else that terms read moves along one side only.

@@ -17,4 +17,19 @@ Layout repeated(const Layout& fragment, int count, const std::string& axis) {
   return Layout::tuple({parts[0], Layout::tuple({parts[1], more})});
 }
 
+std::map<std::string, ValueId> lane_coordinates(Builder& b, ValueId lane, const Layout& lanes) {
+  auto& v = b.values();
+  std::map<std::string, ValueId> at{{"m", v.integer(0)}, {"n", v.integer(0)}, {"k", v.integer(0)}};
+  int64_t below = 1;
+  for (const layout::Mode& mode : lanes.leaves) {
+    ValueId digit = v.binary(graph::Op::mod, v.binary(graph::Op::floordiv, lane, v.integer(below)),
+                             v.integer(mode.size.factor));
+    ValueId& place = at[mode.stride.basis];
+    place = v.add(place, v.mul(digit, v.integer(mode.stride.amount.factor)));
+    below *= mode.size.factor;
+  }
+  for (auto& [basis, value] : at) value = b.let("lane_" + basis, value);
+  return at;
+}
+
 } // namespace tang::lower

@@ -2,6 +2,8 @@
 // Layouts of fragments, (lane, value) -> coordinates along named axes, as emitters put them
 // together.
 #include "layout/layout.h"
+#include "lower/builder.h"
+#include <map>
 
 namespace tang::lower {
 
@@ -10,5 +12,9 @@ int extent_along(const layout::Layout& layout, const std::string& axis);
 
 /// `count` fragments one behind the other along an axis, as one of so many times the values.
 layout::Layout repeated(const layout::Layout& fragment, int count, const std::string& axis);
+
+/// Coordinates by axis (m, n, k) of a thread's number within its warp, as a layout says.
+std::map<std::string, ValueId> lane_coordinates(Builder& b, ValueId lane,
+                                                const layout::Layout& lanes);
 
 } // namespace tang::lower

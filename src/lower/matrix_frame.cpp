@@ -60,18 +60,4 @@ void MatrixFrame::place() {
   depth = axes.depth();
 }
 
-std::map<std::string, ValueId> MatrixFrame::lane_coordinates(const Layout& lanes) {
-  auto& v = b.values();
-  std::map<std::string, ValueId> at{{"m", v.integer(0)}, {"n", v.integer(0)}, {"k", v.integer(0)}};
-  int64_t below = 1;
-  for (const layout::Mode& mode : lanes.leaves) {
-    ValueId digit = v.binary(graph::Op::mod, divided(lane, below), v.integer(mode.size.factor));
-    ValueId& place = at[mode.stride.basis];
-    place = v.add(place, v.mul(digit, v.integer(mode.stride.amount.factor)));
-    below *= mode.size.factor;
-  }
-  for (auto& [basis, value] : at) value = b.let("lane_" + basis, value);
-  return at;
-}
-
 } // namespace tang::lower

@@ -30,8 +30,6 @@ struct MatrixFrame {
   ValueId divided(ValueId value, int64_t by) {
     return b.values().binary(graph::Op::floordiv, value, b.values().integer(by));
   }
-  /// Coordinates by axis (m, n, k) of a thread's number within its warp, as a layout says.
-  std::map<std::string, ValueId> lane_coordinates(const layout::Layout& lanes);
 
   const Emission& e;
   const graph::Graph& g;

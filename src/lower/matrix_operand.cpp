@@ -127,7 +127,7 @@ void MatrixOperand::load(int buffer, ValueId slot, int k) {
 
 void MatrixOperand::load_whole(int buffer, ValueId slot, int k) {
   auto& v = f_.b.values();
-  auto at = f_.lane_coordinates(whole_->lanes);
+  auto at = lane_coordinates(f_.b, f_.lane, whole_->lanes);
   int reach = atom_ * group_;
   f_.b.loop("i", warp_ / reach, LoopKind::unrolled, [&](ValueId i) {
     ValueId point = v.add(v.add(points_.warp_first, v.mul(i, v.integer(reach))), at[name_]),
@@ -141,7 +141,7 @@ void MatrixOperand::load_whole(int buffer, ValueId slot, int k) {
 void MatrixOperand::load_each(int buffer, ValueId slot, int k) {
   auto& v = f_.b.values();
   std::vector<Layout> parts = fragment_.parts();
-  auto at = f_.lane_coordinates(parts[0]);
+  auto at = lane_coordinates(f_.b, f_.lane, parts[0]);
   f_.b.loop("i", warp_ / atom_, LoopKind::unrolled, [&](ValueId i) {
     ValueId first = v.add(v.add(points_.warp_first, v.mul(i, v.integer(atom_))), at[name_]);
     for (int value = 0; value < values_; ++value) {

@@ -124,24 +124,9 @@ MatrixUnit::Source MatrixUnit::source(const std::string& side, const std::string
   return {};
 }
 
-std::map<std::string, ValueId> MatrixUnit::coordinates(const Layout& lanes) {
-  auto& v = b_.values();
-  std::map<std::string, ValueId> at{{"m", v.integer(0)}, {"n", v.integer(0)}, {"k", v.integer(0)}};
-  int64_t below = 1;
-  for (const Mode& mode : lanes.leaves) {
-    ValueId digit = v.binary(Op::mod, v.binary(Op::floordiv, lane, v.integer(below)),
-                             v.integer(mode.size.factor));
-    ValueId& sum = at[mode.stride.basis];
-    sum = v.add(sum, v.mul(digit, v.integer(mode.stride.amount.factor)));
-    below *= mode.size.factor;
-  }
-  for (auto& [basis, value] : at) value = b_.let("lane_" + basis, value);
-  return at;
-}
-
 void MatrixUnit::load(const Source& source, const std::string& side, kernel::Ref into,
                       const std::function<kernel::Ref(ValueId point, ValueId term)>& place) {
-  auto at = coordinates(source.load.lanes);
+  auto at = lane_coordinates(b_, lane, source.load.lanes);
   b_.emit({kernel::Atom{source.load.row, {std::move(into), place(at[side], at["k"])}, {}, {}}});
 }
 

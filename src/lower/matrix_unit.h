@@ -2,7 +2,6 @@
 // Warps that multiply matrices: what rows of atomics/ say about the fragments that a thread holds.
 #include "atomics/match.h"
 #include "lower/emit.h"
-#include <map>
 
 namespace tang::lower {
 
@@ -55,7 +54,6 @@ public:
 
 private:
   Digit digit(const std::string& basis) const;
-  std::map<std::string, ValueId> coordinates(const layout::Layout& lanes);
 
   Builder& b_;
   const Machine& machine_;

@@ -12,6 +12,8 @@ enum class Emitter : uint8_t {
   tile,  ///< a contraction: operands that depend on part of the points, tiled twice
   stream ///< a reduction along one long axis that multiplies matrices on the way
 };
+inline constexpr Emitter all_emitters[] = {Emitter::point, Emitter::row, Emitter::tile,
+                                           Emitter::stream};
 std::string_view name(Emitter emitter);
 
 /// The format in which factors of products are held.

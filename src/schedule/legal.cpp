@@ -55,10 +55,10 @@ private:
   /// Fields that this emitter does not read would say something untrue.
   Fault unused() const {
     const Fields initial;
+    // A bit for each emitter, in the order of the enumeration.
     constexpr unsigned point = 1, row = 2, tile = 4, stream = 8,
                        every = point | row | tile | stream;
-    constexpr unsigned readers[] = {point, row, tile, stream};
-    const unsigned reader = readers[static_cast<size_t>(kernel_.emitter)];
+    const unsigned reader = 1u << static_cast<unsigned>(kernel_.emitter);
     Fault fault;
     std::string_view emitter = plan::name(kernel_.emitter);
 #define TANG_FIELD(type, name, initial_value, least, greatest, readers, text)                      \

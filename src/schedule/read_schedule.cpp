@@ -10,9 +10,6 @@ using targets::TableReader;
 
 namespace {
 
-constexpr plan::Emitter emitters[] = {plan::Emitter::point, plan::Emitter::row, plan::Emitter::tile,
-                                      plan::Emitter::stream};
-
 class ScheduleReader {
 public:
   ScheduleReader(const SourceManager& sources, FileId file, Sink& sink)
@@ -42,7 +39,7 @@ private:
     StatedKernel out{reader_.text(step, "kernel"), {}, {}, reader_.place(step, "kernel")};
     if (step.has("emitter")) {
       std::string name = reader_.text(step, "emitter");
-      for (plan::Emitter emitter : emitters)
+      for (plan::Emitter emitter : plan::all_emitters)
         if (plan::name(emitter) == name) out.emitter = emitter;
       if (!out.emitter)
         reader_.report(Kind::table_bad_value, reader_.place(step, "emitter"),

@@ -72,7 +72,9 @@ int64_t shared_bytes(const Graph& graph, const Streaming& s, const plan::Fields&
   for (const Streaming::Amount& a : s.amounts)
     if (a.read) stretch += owned(graph, a.axis, f) + copied;
   int64_t words = static_cast<int64_t>(s.columns.size()) * 4;
-  return 2 * rows * f.block_m + f.pipeline * f.block_n * (2 * stretch + words);
+  // One flag a warp, for what takes no part.
+  int64_t flags = int64_t{4} * (f.block_m / f.warp_m);
+  return flags + 2 * rows * f.block_m + f.pipeline * f.block_n * (2 * stretch + words);
 }
 
 plan::Fields fields(const Streaming& s, const Machine& machine, int block_m, int warp_m,

@@ -38,6 +38,10 @@ inline void compile(Compiled& out, int level) {
   schedule::Machine machine;
   lower::Machine emit;
   const targets::Target& target = *out.target.target;
+  machine.target = emit.target = atomics::Target(target.name);
+  machine.dynamic_shared_bytes = target.has(targets::Feature::dynamic_shared_memory)
+                                     ? target.limit(targets::LimitKey::dynamic_shared_bytes)
+                                     : target.limit(targets::LimitKey::static_shared_bytes);
   machine.hardware_grid = emit.hardware_grid = target.has(targets::Feature::hardware_grid);
   emit.warp_shuffle = target.has(targets::Feature::warp_shuffle);
   out.plan = schedule::schedule(out.graph, level, machine);

@@ -80,7 +80,7 @@ def main():
     validator = jsonschema.Draft202012Validator(schema)
     samples = sorted(str(p) for p in (source / "samples").glob("*.tg"))
     assert samples
-    count = 0
+    count, emitters = 0, set()
     with tempfile.TemporaryDirectory() as folder:
         for target in TARGETS:
             subprocess.run([make_reports, folder, target, *samples], check=True)
@@ -96,10 +96,12 @@ def main():
                 print(path.name)
                 raise
             count += 1
+            emitters |= {kernel["schedule"]["emitter"] for kernel in report["kernels"] if kernel["schedule"]}
             if "variants" in report:
                 special = report
         check_schema_bites(validator, special)
     assert count == len(samples) * len(TARGETS), count
+    assert emitters >= {"point", "row", "tile", "stream"}, f"only {emitters} were seen"
     print(f"{count} reports are valid")
 
 

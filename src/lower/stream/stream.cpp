@@ -7,8 +7,8 @@
 #include "lower/stream/bounds.h"
 #include "lower/stream/excluded.h"
 #include "lower/stream/products.h"
+#include "lower/stream/result.h"
 #include "lower/stream/row_terms.h"
-#include "lower/vectors.h"
 #include <algorithm>
 
 namespace tang::lower {
@@ -455,41 +455,14 @@ private:
   }
 
   void indexed(const graph::Result& result) {
-    auto& v = b_.values();
-    const Axis& axis = result.extra[0];
-    const graph::Tensor& t = g_[result.tensor];
-    int extent = static_cast<int>(*g_.exprs.as_integer(axis.extent));
-    MatrixUnit::Digit columns = unit_.columns(), rows = unit_.rows();
-    bool together = columns.place == 1 && columns.value == 1 && extent % columns.count == 0 &&
-                    t.strides.empty() && b_.store_prefix.empty();
-    int unit = together ? columns.count : 1;
+    StreamResult out(e_, terms_, unit_, result);
     terms_.hoist({&result.value, 1}, {}, true);
-    int reach = f_.warp_n ? std::min(extent, f_.warp_n) : extent;
-    int tiles = (reach + unit_.atom_n - 1) / unit_.atom_n;
-    b_.loop("j", tiles, LoopKind::unrolled, [&](ValueId j) {
-      b_.loop("w", columns.count / unit, LoopKind::unrolled, [&](ValueId w) {
-        ValueId column = v.add(v.add(v.mul(j, integer(unit_.atom_n)), unit_.lane_n),
-                               v.mul(w, integer(columns.place)));
-        column = b_.let("column", v.add(first_column_, column));
-        ValueId first =
-            v.add(v.mul(row_.digit, integer(rows.value)), v.mul(w, integer(columns.value)));
-        kernel::TensorId out = b_.registers(t.name + "_o", register_type(t.type), {unit});
-        b_.loop("e", unit, LoopKind::unrolled, [&](ValueId e) {
-          terms_.scope([&] {
-            tile_ = j, value_ = v.add(first, e), column_ = v.add(column, e);
-            terms_.bind(axis, column_);
-            b_.store({out, {e}}, b_.narrowed(t.type, terms_.lower(result.value)));
-          });
-        });
-        std::vector<ValueId> places = b_.store_prefix;
-        places.insert(places.end(), axes_.points().begin(), axes_.points().end());
-        places.push_back(column);
-        bool whole = extent % unit_.atom_n == 0 && (!f_.warp_n || extent % f_.warp_n == 0);
-        ValueId exists = whole ? ValueId() : v.less(column, integer(extent));
-        copy_vector(b_, {b_.param(result.tensor, true), places}, {out, {integer(0)}}, t.type, unit,
-                    e_.machine.vector_bytes, exists);
-      });
-    });
+    out.over_columns(
+        first_column_, f_.warp_n, row_.digit,
+        [&](ValueId tile, ValueId value, ValueId column) {
+          tile_ = tile, value_ = value, column_ = column;
+        },
+        axes_.points());
   }
 
   const Emission& e_;
