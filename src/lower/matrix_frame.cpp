@@ -25,26 +25,15 @@ MatrixFrame::MatrixFrame(const Emission& emission)
 
 void MatrixFrame::place() {
   auto& v = b.values();
-  auto mode = [&](const char* name, int extent) {
-    VarId id = v.add_var({name, Type::index, 0, extent - 1});
-    b.kernel().threads.push_back({id, extent});
-    return v.variable(id);
-  };
   // The lane's digits are those of the accumulators, which every point has one of.
-  ValueId number = v.integer(0);
-  int64_t below = 1;
-  const Layout lanes = product->operands[0].layout.parts()[0];
-  for (const layout::Mode& digit : lanes.leaves) {
-    lane_digits.push_back(mode("lane", static_cast<int>(digit.size.factor)));
-    number = v.add(number, v.mul(lane_digits.back(), v.integer(below)));
-    below *= digit.size.factor;
-  }
+  Lanes lanes = add_lanes(b, product->operands[0].layout.parts()[0]);
+  lane_digits = lanes.digits;
   int warps_m = f.block_m / f.warp_m, warps_n = f.block_n / f.warp_n;
-  ValueId warp_m = mode("warp_m", warps_m), warp_n = mode("warp_n", warps_n);
-  lane = b.let("lane", number);
+  ValueId warp_m = thread_mode(b, "warp_m", warps_m), warp_n = thread_mode(b, "warp_n", warps_n);
+  lane = b.let("lane", lanes.number);
   ValueId warp = v.add(warp_m, v.mul(warp_n, v.integer(warps_m)));
-  thread = b.let("thread", v.add(lane, v.mul(warp, v.integer(below))));
-  thread_count = static_cast<int>(below) * warps_m * warps_n;
+  thread = b.let("thread", v.add(lane, v.mul(warp, v.integer(lanes.count))));
+  thread_count = lanes.count * warps_m * warps_n;
   rows.warp_first = v.mul(warp_m, v.integer(f.warp_m));
   cols.warp_first = v.mul(warp_n, v.integer(f.warp_n));
 

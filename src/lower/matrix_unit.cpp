@@ -36,28 +36,21 @@ MatrixUnit::MatrixUnit(Builder& builder, const Machine& machine, graph::ElemType
 
 ValueId MatrixUnit::add_threads(int warps) {
   auto& v = b_.values();
-  auto mode = [&](const char* name, int extent) {
-    VarId id = v.add_var({name, Type::index, 0, extent - 1});
-    b_.kernel().threads.push_back({id, extent});
-    return v.variable(id);
-  };
   // The lane's digits are those of the accumulators, which every point has one of.
-  const Layout lanes = product_->operands[0].layout.parts()[0];
-  lane = lane_m = lane_n = v.integer(0);
-  int64_t below = 1;
-  for (const Mode& each : lanes.leaves) {
-    ValueId number = mode("lane", static_cast<int>(each.size.factor));
-    lane = v.add(lane, v.mul(number, v.integer(below)));
-    ValueId& place = each.stride.basis == "m" ? lane_m : lane_n;
-    place = v.add(place, v.mul(number, v.integer(each.stride.amount.factor)));
-    if (each.stride.basis == "n")
-      first_of_row_ = v.both(first_of_row_, v.binary(Op::eq, number, v.integer(0)));
-    below *= each.size.factor;
+  const Layout places = product_->operands[0].layout.parts()[0];
+  Lanes lanes = add_lanes(b_, places);
+  lane_m = lane_n = v.integer(0);
+  for (size_t i = 0; i < lanes.digits.size(); ++i) {
+    const layout::Stride& stride = places.leaves[i].stride;
+    ValueId& place = stride.basis == "m" ? lane_m : lane_n;
+    place = v.add(place, v.mul(lanes.digits[i], v.integer(stride.amount.factor)));
+    if (stride.basis == "n")
+      first_of_row_ = v.both(first_of_row_, v.binary(Op::eq, lanes.digits[i], v.integer(0)));
   }
-  warp = mode("warp", warps);
-  lane = b_.let("lane", lane);
-  thread = b_.let("thread", v.add(lane, v.mul(warp, v.integer(below))));
-  lane_count = static_cast<int>(below), thread_count = lane_count * warps;
+  warp = thread_mode(b_, "warp", warps);
+  lane = b_.let("lane", lanes.number);
+  thread = b_.let("thread", v.add(lane, v.mul(warp, v.integer(lanes.count))));
+  lane_count = lanes.count, thread_count = lane_count * warps;
   return warp;
 }
 
