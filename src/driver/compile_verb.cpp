@@ -3,6 +3,7 @@
 #include "driver/instructions.h"
 #include "driver/outputs.h"
 #include "driver/pipeline.h"
+#include "driver/spec_file.h"
 #include "driver/test_program.h"
 #include "driver/verbs.h"
 #include "graph/dims.h"
@@ -173,7 +174,11 @@ std::string text_of(const OutputFile& file, const Everything& all) {
   case Emit::cmake: return cmake_text(all.input, all.options, all.files);
   case Emit::test:
     return test_program_text(all.input, all.results[file.target], all.options, all.calls);
-  case Emit::report: return report::report_json(report_inputs(all, file.target));
+  case Emit::report: {
+    std::vector<report::ReportInput> inputs = report_inputs(all, file.target);
+    return is_spec_file(all.input.path) ? report::manifest_report(inputs.back())
+                                        : report::report_json(inputs);
+  }
   case Emit::html: return report::report_html(report_inputs(all, file.target));
   case Emit::launcher: break;
   }
@@ -228,17 +233,50 @@ void print_rule(Session& session, const Input& input, const CompileOptions& opti
     texts.push_back({depfile, *text});
 }
 
+void finish(Session& session, const Input& input, const CompileOptions& options,
+            const std::vector<std::string>& outputs, const std::string& depfile,
+            std::vector<FileText> texts) {
+  if (!depfile.empty()) print_rule(session, input, options, outputs, depfile, texts);
+  if (session.sink.ok() && write_files(texts, options.write_if_changed, session.sink))
+    session.stages.done("write", fmt::format("{} files", texts.size()));
+}
+
+/// From the kernel level on.
+std::optional<std::vector<FileText>> compile_spec(Session& session, CompileOptions& options,
+                                                  const std::vector<OutputFile>& files,
+                                                  Input& input) {
+  if (!check_spec_options(session.common, options, session.sink)) return std::nullopt;
+  Input tables;
+  if (!read_rows_of(tables, options, session.sources, session.sink)) return std::nullopt;
+  auto spec =
+      read_spec(input.path, tables.rows, session.sources, session.sink, session.stages);
+  if (!spec) return std::nullopt;
+  spec->input.rows = std::move(tables.rows); // the rows themselves stay where they are
+  input = spec->input;
+  if (!check_names(spec->input, options, files, session.sink)) return std::nullopt;
+  std::vector<FileText> texts;
+  if (options.dependencies.only) return texts;
+  warn_unproved(spec->read, session.sink);
+  std::vector<TargetResult> results;
+  for (const targets::TargetSpec& target : options.targets) {
+    Stages chain = session.stages.fork(target.target->name);
+    auto result = compile_spec_target(*spec, target, options, session.sink, chain);
+    session.stages.join(chain);
+    if (result) results.push_back(std::move(*result));
+  }
+  if (!session.sink.ok()) return std::nullopt;
+  const std::vector<graph::Graph> graphs;
+  const std::vector<TestVectors> calls;
+  const std::vector<report::PredictedError> errors;
+  return texts_of({session, spec->input, options, files, graphs, results, calls, errors});
+}
+
 } // namespace
 
 void compile_file(Session& session) {
   auto options = compile_options(session.arguments, session.sink);
   if (!options) return;
   const std::string& path = session.arguments.operands[0];
-  if (path.ends_with(".spec")) {
-    session.sink.report(Kind::not_in_this_version, {},
-                        "compiling `.spec` files is not part of this version");
-    return;
-  }
   std::vector<OutputFile> files = output_files(*options, path);
   std::string depfile = depfile_path(*options, files);
   std::vector<std::string> outputs = paths_of(files);
@@ -251,11 +289,18 @@ void compile_file(Session& session) {
   if (!depfile.empty()) written.push_back(depfile);
   if (!check_outputs(written, {path}, session.sink)) return;
 
+  std::vector<FileText> texts;
+  if (is_spec_file(path)) {
+    Input input;
+    input.path = path;
+    auto made = compile_spec(session, *options, files, input);
+    if (!made) return;
+    return finish(session, input, *options, outputs, depfile, std::move(*made));
+  }
   auto input = read_input(path, session.common, session.sources, session.sink, session.stages);
   if (!input) return;
   if (!read_options_of(*input, *options, session.sources, session.sink)) return;
   if (!check_names(*input, *options, files, session.sink)) return;
-  std::vector<FileText> texts;
   if (!options->dependencies.only) {
     auto graphs = variant_graphs(input->written, options->cases, session.sink);
     if (!graphs) return;
@@ -278,9 +323,7 @@ void compile_file(Session& session) {
     if (!errors.empty()) session.stages.done("budget", fmt::format("{} outputs", errors.size()));
     texts = texts_of({session, *input, *options, files, rewritten, *results, calls, errors});
   }
-  if (!depfile.empty()) print_rule(session, *input, *options, outputs, depfile, texts);
-  if (session.sink.ok() && write_files(texts, options->write_if_changed, session.sink))
-    session.stages.done("write", fmt::format("{} files", texts.size()));
+  finish(session, *input, *options, outputs, depfile, std::move(texts));
 }
 
 } // namespace tang::driver

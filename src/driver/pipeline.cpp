@@ -92,6 +92,11 @@ std::string stem_of(const std::string& path) {
 
 std::optional<Input> read_input(const std::string& path, const CommonOptions& common,
                                 SourceManager& sources, Sink& sink, Stages& stages) {
+  if (path.ends_with(".spec")) {
+    sink.report(Kind::command_line, {},
+                "`{}` has kernels and no equations: this verb takes `.tg` files", path);
+    return std::nullopt;
+  }
   auto text = read_file(path);
   if (!text) {
     sink.report(Kind::cannot_read, {}, "cannot read `{}`: {}", path, last_error());
@@ -210,6 +215,7 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
 
   // Blocks, threads and loops over them, the same for every language.
   result.program = lower::lower(result.graph, result.plan, lower_machine(target, input));
+  result.program.target = target.name;
   kernel::verify(result.program, "lower");
   stages.done(
       "lower", count_of(result.program), [&] { return kernel::to_text(result.program); }, "spec");

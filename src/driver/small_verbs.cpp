@@ -1,7 +1,9 @@
 // check, fmt, targets, explain: verbs that need a few lines.
 #include "driver/files.h"
 #include "driver/outputs.h"
+#include "driver/instructions.h"
 #include "driver/pipeline.h"
+#include "driver/spec_file.h"
 #include "driver/verbs.h"
 #include "interpret/check_monoids.h"
 #include "parse/format.h"
@@ -24,6 +26,17 @@ std::string describe_dims(const graph::Graph& graph) {
   return text;
 }
 
+std::optional<std::string> formatted_text(Session& session, const std::string& path, FileId file) {
+  if (is_spec_file(path)) {
+    // What does not read is not rewritten.
+    if (!parse::spec::read_program(session.sources, file, {}, session.sink)) return std::nullopt;
+    return parse::spec::format(session.sources, file, session.sink);
+  }
+  auto module = parse::parse_module(session.sources, file, session.sink);
+  if (!module) return std::nullopt;
+  return parse::format_module(session.sources, *module);
+}
+
 void format_file(Session& session, const std::string& path) {
   auto text = read_file(path);
   if (!text) {
@@ -31,9 +44,9 @@ void format_file(Session& session, const std::string& path) {
     return;
   }
   FileId file = session.sources.add(path == "-" ? "<stdin>" : path, *text);
-  auto module = parse::parse_module(session.sources, file, session.sink);
-  if (!module) return;
-  std::string formatted = parse::format_module(session.sources, *module);
+  auto made = formatted_text(session, path, file);
+  if (!made) return;
+  std::string formatted = std::move(*made);
   session.stages.done("fmt", path);
   bool check = session.arguments.has(OptionId::format_check);
   if (check && formatted != *text)
@@ -85,8 +98,27 @@ std::string list_codes() {
   return text;
 }
 
+/// A kernel-level file, against the target that it names.
+bool check_spec(Session& session, const std::string& path, std::string& dims) {
+  auto spec = read_spec(path, {}, session.sources, session.sink, session.stages);
+  if (!spec) return false;
+  std::string name = spec->read.program.target, error;
+  if (!name.empty()) {
+    auto target = targets::find_target(name, error);
+    if (!target)
+      session.sink.report(Kind::command_line, spec->read.target, "{}", error);
+    else
+      parse::spec::check_instructions(spec->read, instructions_of(*target->target, spec->input),
+                                      session.sink);
+  }
+  warn_unproved(spec->read, session.sink);
+  dims += describe_dims(spec->input.graph);
+  return session.sink.ok();
+}
+
 /// `dims` gets the text of its dims; false where it could not be read.
 bool check_one(Session& session, const std::string& path, std::string& dims) {
+  if (is_spec_file(path)) return check_spec(session, path, dims);
   auto input = read_input(path, session.common, session.sources, session.sink, session.stages);
   if (!input) return false;
   interpret::check_monoids(input->written, session.sink);

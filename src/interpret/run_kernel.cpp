@@ -25,9 +25,9 @@ struct Ready {
 
 class Run {
 public:
-  Run(const kernel::Program& program, const graph::Graph& graph, std::span<const int64_t> dims,
+  Run(const kernel::Program& program, std::span<const int64_t> dims,
       std::map<BufferId, Argument>& arguments, const RunOptions& options)
-      : program_(program), graph_(graph), arguments_(arguments), options_(options) {
+      : program_(program), arguments_(arguments), options_(options) {
     TANG_CHECK(dims.size() == program.dims.size(), "{} dims are given, and `{}` has {}",
                dims.size(), program.name, program.dims.size());
     for (size_t i = 0; i < dims.size(); ++i) variables_[program.dims[i]] = dims[i];
@@ -59,7 +59,6 @@ private:
   }
 
   const kernel::Program& program_;
-  const graph::Graph& graph_;
   std::map<BufferId, Argument>& arguments_;
   RunOptions options_;
   HostVariables variables_;
@@ -121,13 +120,12 @@ void Run::bind_argument(BufferId id, const Buffer& buffer, BufferState& state) {
 }
 
 void Run::bind_table(const Buffer& buffer, BufferState& state) {
-  const graph::Tensor& tensor = graph_[buffer.tensor];
-  bool real = graph::scalar_of(tensor.type) == graph::Scalar::real;
+  bool real = graph::scalar_of(buffer.type) == graph::Scalar::real;
   state.memory = &own_.emplace_back();
   state.memory->resize(static_cast<size_t>(graph::bytes_of(buffer.type, state.elements)), 0xff);
   for (int64_t n = 0; n < state.elements; ++n) {
     auto at = static_cast<size_t>(n);
-    Word held = real ? word(tensor.reals[at]) : word(tensor.integers[at]);
+    Word held = real ? word(buffer.reals[at]) : word(buffer.integers[at]);
     state.memory->write(0, n, graph::info(buffer.type).bits, encode(buffer.type, held, real), 0);
   }
 }
@@ -231,10 +229,9 @@ void Run::outputs() {
 
 } // namespace
 
-RunReport run_program(const kernel::Program& program, const graph::Graph& graph,
-                      std::span<const int64_t> dims, std::map<BufferId, Argument>& arguments,
-                      const RunOptions& options) {
-  return Run(program, graph, dims, arguments, options).run();
+RunReport run_program(const kernel::Program& program, std::span<const int64_t> dims,
+                      std::map<BufferId, Argument>& arguments, const RunOptions& options) {
+  return Run(program, dims, arguments, options).run();
 }
 
 } // namespace tang::interpret

@@ -84,10 +84,10 @@ struct RunOptions {
   std::optional<size_t> only_variant;
 };
 
-/// Runs a program, before any legalisation pass or behind all of them. `graph`: what it was made
-/// of, for constant tables. `dims`: one value per Program::dims; `arguments`: by buffer, one for
-/// each of kind `argument`, which hold the outputs afterwards.
-RunReport run_program(const kernel::Program& program, const graph::Graph& graph,
+/// Runs a program, before any legalisation pass or behind all of them. `dims`: one value per
+/// Program::dims; `arguments`: by buffer, one for each of kind `argument`, which hold the outputs
+/// afterwards.
+RunReport run_program(const kernel::Program& program,
                       std::span<const int64_t> dims,
                       std::map<kernel::BufferId, Argument>& arguments,
                       const RunOptions& options = {});

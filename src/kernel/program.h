@@ -17,10 +17,14 @@ struct Buffer {
   std::string name;
   ElemType type = ElemType::f32;
   ValueId elements; ///< host value; rank 0 is 1 element. Strided arguments: 1 + the largest offset
-  graph::TensorId tensor; ///< the graph tensor it stores
+  graph::TensorId tensor; ///< the graph tensor it stores, where there is a graph
   bool written = false;   ///< argument: an output (or an input that an `over` output shares)
   int align = 16;         ///< bytes
   uint32_t slot = 0;      ///< workspace: which slot
+  /// What readers of the interface see: host values; strides where they are not row-major.
+  std::vector<ValueId> shape = {}, strides = {};
+  std::vector<double> reals = {}; ///< table: its elements, of one of these
+  std::vector<int64_t> integers = {};
 };
 
 /// Workspace is a list of slots laid end to end, each aligned to 256 bytes; buffers whose lives do
@@ -85,6 +89,7 @@ struct Step {
 
 struct Program {
   std::string name;        ///< the graph's
+  std::string target = {}; ///< that it was made for; empty: not said
   ValueStore values;       ///< host values: dims, sizes, conditions
   std::vector<VarId> dims; ///< host variables of graph.dims, in order
   std::vector<Kernel> kernels;
@@ -99,5 +104,7 @@ struct Program {
 
 /// The `.spec` text of a whole program: buffers, kernels, launches.
 std::string to_text(const Program& program);
+/// A host value alone.
+std::string to_text(const Program& program, ValueId host);
 
 } // namespace tang::kernel

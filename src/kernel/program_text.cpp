@@ -17,6 +17,7 @@ public:
   std::string text() {
     out_.line("program {} {{", program_.name);
     out_.indent();
+    if (!program_.target.empty()) out_.line("target {}", program_.target);
     for (VarId dim : program_.dims) dimension(dim);
     for (size_t i = 0; i < program_.slots.size(); ++i)
       out_.line("slot {}: {} bytes", i, text(program_.slots[i].bytes));
@@ -49,11 +50,12 @@ private:
     return buffer_names_.of(buffers_, id.value, program_.buffers[id.value].name);
   }
   std::string text(ValueId id) {
-    return texts_of(program_.values, {&id, 1}, names_, [this](Type type, const std::string& text) {
+    auto define = [this](Type type, const std::string& text) {
       std::string name = fmt::format("${}", ++temporaries_);
       out_.line("{}: {} = {}", name, kernel::name(type), text);
       return name;
-    })[0];
+    };
+    return texts_of(program_.values, {&id, 1}, names_, define, {Type::i64, Type::i64})[0];
   }
   std::string list(std::span<const ValueId> ids) {
     std::string joined;
@@ -63,8 +65,22 @@ private:
 
   void dimension(VarId id) {
     const Var& var = program_.values[id];
-    out_.line("dim {} in {}..{}", variable(id), var.lo ? std::to_string(*var.lo) : "",
-              var.hi ? std::to_string(*var.hi) : "");
+    out_.line("dim {} in {}..{}{}", variable(id), var.lo ? std::to_string(*var.lo) : "",
+              var.hi ? std::to_string(*var.hi) : "",
+              var.step != 1 ? fmt::format(" step {}", var.step) : "");
+  }
+
+  /// ` = {1.0, 2.0}`: what a table holds.
+  static std::string elements(const Buffer& b) {
+    if (b.kind != Buffer::Kind::table) return "";
+    std::string list;
+    for (double x : b.reals) {
+      std::string text = real_text(x, Type::f64);
+      text.resize(text.size() - (text.ends_with("f64") ? 3 : 2)); // all are of one format
+      list += (list.empty() ? "" : ", ") + text;
+    }
+    for (int64_t n : b.integers) list += (list.empty() ? "" : ", ") + std::to_string(n);
+    return " = {" + list + "}";
   }
 
   void buffer(uint32_t i) {
@@ -74,9 +90,12 @@ private:
                                                                 : "table";
     std::string slot = b.kind == Buffer::Kind::workspace ? fmt::format(" in slot {}", b.slot) : "";
     std::string elements = text(b.elements);
-    out_.line("buffer {}: {} {} ({}){}{}{}", buffer_name(BufferId(i)), kind,
-              graph::info(b.type).name, elements, slot,
-              b.align != 16 ? fmt::format(" align {}", b.align) : "", b.written ? " written" : "");
+    std::string shape = b.shape.empty() ? "" : fmt::format(" shape ({})", list(b.shape));
+    std::string strides = b.strides.empty() ? "" : fmt::format(":({})", list(b.strides));
+    out_.line("buffer {}: {} {} ({}){}{}{}{}{}{}", buffer_name(BufferId(i)), kind,
+              graph::info(b.type).name, elements, shape, strides, slot,
+              b.align != 16 ? fmt::format(" align {}", b.align) : "", b.written ? " written" : "",
+              ProgramWriter::elements(b));
   }
 
   void promise(const Promise& p) {
@@ -90,10 +109,13 @@ private:
     for (const Step& step : steps)
       std::visit(Overload{[this](const Dispatch& d) { dispatch(d); },
                           [this](const Loop& l) {
-                            out_.line("loop {} in 0 .. {} {{", variable(l.var), text(l.extent));
+                            std::string extent = text(l.extent);
+                            chosen_.open();
+                            out_.line("loop {} in 0 .. {} {{", variable(l.var), extent);
                             out_.indent();
                             this->steps(l.body);
                             out_.dedent();
+                            chosen_.close();
                             out_.raw("}");
                           }},
                  step.node);
@@ -134,6 +156,13 @@ private:
 
 std::string to_text(const Program& program) {
   return ProgramWriter(program).text();
+}
+
+std::string to_text(const Program& program, ValueId host) {
+  ValueNames names{[&](VarId id) { return program.values[id].name; },
+                   [](TensorId) { return std::string("?"); }};
+  auto in_place = [](Type, const std::string& text) { return "(" + text + ")"; };
+  return texts_of(program.values, {&host, 1}, names, in_place, {Type::i64, Type::i64})[0];
 }
 
 } // namespace tang::kernel

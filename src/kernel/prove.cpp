@@ -51,6 +51,20 @@ Report check_coverage(const Program& program) {
 
 namespace {
 
+/// Both proofs, in one walk.
+Report report_of(const Program& program, const Launch& launch) {
+  Facts facts(launch.kernel, program.values, launch.variant, launch.loops);
+  RangeProof ranges(facts);
+  CoverageProof coverage(facts);
+  facts.walk([&](const Stmt& stmt, const Place& place) {
+    ranges.visit(stmt);
+    coverage.visit(stmt, place);
+  });
+  Report report = coverage.take();
+  report += ranges.take();
+  return report;
+}
+
 void require(const Report& report, const Kernel& kernel, std::string_view stage) {
   if (report.unproved.empty()) return;
   throw InternalError(
@@ -62,19 +76,21 @@ void require(const Report& report, const Kernel& kernel, std::string_view stage)
 int prove(const Program& program, std::string_view stage) {
   int proved = 0;
   for_each_launch(program, [&](const Launch& launch) {
-    Facts facts(launch.kernel, program.values, launch.variant, launch.loops);
-    RangeProof ranges(facts);
-    CoverageProof coverage(facts);
-    facts.walk([&](const Stmt& stmt, const Place& place) {
-      ranges.visit(stmt);
-      coverage.visit(stmt, place);
-    });
-    Report report = coverage.take();
-    report += ranges.take();
+    Report report = report_of(program, launch);
     require(report, launch.kernel, stage);
     proved += report.proved;
   });
   return proved;
+}
+
+std::vector<Unproved> find_unproved(const Program& program) {
+  std::vector<Unproved> found;
+  for_each_launch(program, [&](const Launch& launch) {
+    Report report = report_of(program, launch);
+    for (std::string& text : report.unproved)
+      found.push_back({launch.variant.kernel, std::move(text)});
+  });
+  return found;
 }
 
 int prove_coverage(const Program& program, std::string_view stage) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <unordered_set>
 
 namespace tang::kernel {
 namespace {
@@ -282,6 +283,34 @@ graph::IntRange ValueStore::range(ValueId id) const {
 std::vector<ValueId> reachable(const ValueStore& store, std::span<const ValueId> roots) {
   return reachable_ids(
       roots, [&](ValueId id) -> const auto& { return store[id].operands; });
+}
+
+std::vector<ValueId> reading_order(const ValueStore& store, std::span<const ValueId> roots,
+                                   const std::function<bool(ValueId)>& known) {
+  std::vector<ValueId> found;
+  std::unordered_set<ValueId> seen;
+  struct Open {
+    ValueId id;
+    size_t next = 0; ///< operand
+  };
+  std::vector<Open> open;
+  auto enter = [&](ValueId id) {
+    if (id && !(known && known(id)) && seen.insert(id).second) open.push_back({id});
+  };
+  for (ValueId root : roots) {
+    enter(root);
+    while (!open.empty()) {
+      Open& last = open.back();
+      const std::vector<ValueId>& operands = store[last.id].operands;
+      if (last.next < operands.size()) {
+        enter(operands[last.next++]);
+        continue;
+      }
+      found.push_back(last.id);
+      open.pop_back();
+    }
+  }
+  return found;
 }
 
 ValueId rewrite(ValueStore& store, ValueId root, const std::function<ValueId(ValueId)>& visit) {

@@ -87,6 +87,9 @@ public:
   ValueId convert(Type to, ValueId a);
   ValueId round(ElemType to, ValueId a);
   ValueId with_operands(ValueId id, std::span<const ValueId> operands);
+  /// A value as it stands, to which no law is applied: what a text says. Operands are values of
+  /// this store and fit the form.
+  ValueId exactly(Value value) { return intern(std::move(value)); }
 
   // Index arithmetic in short.
   ValueId add(ValueId a, ValueId b) { return binary(Op::add, a, b); }
@@ -122,7 +125,11 @@ private:
 
 /// Rewrites the DAG under `root` bottom-up, each shared value once (graph::rewrite).
 ValueId rewrite(ValueStore& store, ValueId root, const std::function<ValueId(ValueId)>& visit);
-/// Values reachable from `roots`, operands first.
+/// Values reachable from `roots`, operands first, in the order of their ids.
 std::vector<ValueId> reachable(const ValueStore& store, std::span<const ValueId> roots);
+/// The same in the order in which a reader meets them, left to right, which depends on nothing but
+/// what the values are. Values for which `known` holds are left out, with what only they need.
+std::vector<ValueId> reading_order(const ValueStore& store, std::span<const ValueId> roots,
+                                   const std::function<bool(ValueId)>& known = {});
 
 } // namespace tang::kernel

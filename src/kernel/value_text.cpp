@@ -1,6 +1,5 @@
 #include "kernel/value_text.h"
 #include "base/check.h"
-#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
@@ -24,22 +23,21 @@ struct Text {
   Level level = tight;
 };
 
-std::string real_text(double value, Type type) {
-  if (std::isnan(value)) return type == Type::f64 ? "nan64" : "nan";
-  if (std::isinf(value))
-    return fmt::format("{}inf{}", value < 0 ? "-" : "", type == Type::f64 ? "64" : "");
-  std::string text =
-      type == Type::f32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return type == Type::f64 ? text + "f64" : text;
-}
-
-/// A literal whose type its surroundings tell is written without it.
-Text literal(const Value& v, bool typed) {
+/// An integer whose type its surroundings tell is written without it.
+Text literal(const Value& v, Type told) {
   if (v.type == Type::boolean) return {v.integer ? "true" : "false", tight};
   std::string text = is_real(v.type) ? real_text(v.real, v.type) : std::to_string(v.integer);
-  if (typed && (v.type == Type::i32 || v.type == Type::i64)) text += name(v.type);
+  if (is_integer(v.type) && v.type != told) text += name(v.type);
   return {text, text[0] == '-' ? sum_level : tight};
+}
+
+/// What tells the type of an operand that is a literal: the other operand, or arm of a choice.
+Type told_type(const ValueStore& store, const Value& v, size_t operand, Type plain) {
+  if (v.form != Form::operation || v.operands.size() < 2) return plain;
+  size_t first = v.op == Op::select ? 1 : 0;
+  if (operand < first) return plain;
+  const Value& other = store[v.operands[operand == first ? first + 1 : first]];
+  return other.form == Form::literal ? plain : other.type;
 }
 
 Level level_of(Op op) {
@@ -84,12 +82,14 @@ Text operation(Op op, const std::vector<const Text*>& in) {
 
 Text text_of(const Value& v, const std::vector<const Text*>& in, const ValueNames& names) {
   switch (v.form) {
-  case Form::literal: return literal(v, true);
+  case Form::literal: return literal(v, Type::boolean);
   case Form::variable: return {names.variable(VarId(v.ref)), tight};
   case Form::element: {
     std::string text = names.tensor(TensorId(v.ref)) + "[";
     for (size_t i = 0; i < in.size(); ++i) text += (i ? ", " : "") + in[i]->text;
-    return {text + "]", tight};
+    text += "]";
+    bool same = !names.holds || names.holds(TensorId(v.ref)) == v.type;
+    return {same ? text : fmt::format("as<{}>({})", name(v.type), text), tight};
   }
   case Form::operation: return operation(v.op, in);
   case Form::convert: return {fmt::format("convert<{}>({})", name(v.type), in[0]->text), tight};
@@ -101,12 +101,22 @@ Text text_of(const Value& v, const std::vector<const Text*>& in, const ValueName
 
 } // namespace
 
+std::string real_text(double value, Type type) {
+  if (std::isnan(value)) return type == Type::f64 ? "nan64" : "nan";
+  if (std::isinf(value))
+    return fmt::format("{}inf{}", value < 0 ? "-" : "", type == Type::f64 ? "64" : "");
+  std::string text =
+      type == Type::f32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return type == Type::f64 ? text + "f64" : text;
+}
+
 std::vector<std::string> texts_of(const ValueStore& store, std::span<const ValueId> roots,
                                   const ValueNames& names,
                                   const std::function<std::string(Type, std::string)>& define,
-                                  RootLiterals root_literals) {
+                                  LiteralTypes literals) {
   constexpr size_t longest = 400, longest_repeated = 40;
-  std::vector<ValueId> order = reachable(store, roots);
+  std::vector<ValueId> order = reading_order(store, roots);
   std::unordered_map<ValueId, int> uses;
   for (ValueId id : order)
     for (ValueId operand : store[id].operands) ++uses[operand];
@@ -119,23 +129,24 @@ std::vector<std::string> texts_of(const ValueStore& store, std::span<const Value
   for (ValueId id : order) {
     const Value& v = store[id];
     operands.clear();
-    bool all_literal = std::all_of(v.operands.begin(), v.operands.end(), [&](ValueId operand) {
-      return store[operand].form == Form::literal;
-    });
-    bool tells = v.form == Form::element || (v.form == Form::operation && !all_literal);
     bare.clear();
     bare.reserve(v.operands.size());
-    for (ValueId operand : v.operands) {
-      const Value& o = store[operand];
-      if (tells && o.form == Form::literal)
-        operands.push_back(&bare.emplace_back(literal(o, false)));
+    for (size_t i = 0; i < v.operands.size(); ++i) {
+      const Value& o = store[v.operands[i]];
+      if (o.form == Form::literal)
+        operands.push_back(
+            &bare.emplace_back(literal(o, told_type(store, v, i, literals.plain))));
       else
-        operands.push_back(&texts.at(operand));
+        operands.push_back(&texts.at(v.operands[i]));
     }
     Text text = text_of(v, operands, names);
     // A text that was used for the last time is not needed any more.
     for (ValueId operand : v.operands)
       if (--uses[operand] == 0) texts.erase(operand);
+    if (v.form == Form::literal) {
+      texts[id] = std::move(text);
+      continue;
+    }
     bool repeated = uses[id] > 1;
     bool name_it = text.text.size() > (repeated ? longest_repeated : longest);
     if (name_it && !(is_root.contains(id) && !repeated))
@@ -144,11 +155,10 @@ std::vector<std::string> texts_of(const ValueStore& store, std::span<const Value
   }
   std::vector<std::string> result;
   for (ValueId root : roots) {
-    bool bare_root =
-        root && root_literals == RootLiterals::bare && store[root].form == Form::literal;
-    result.push_back(!root       ? std::string()
-                     : bare_root ? literal(store[root], false).text
-                                 : texts.at(root).text);
+    bool is_literal = root && store[root].form == Form::literal;
+    result.push_back(!root        ? std::string()
+                     : is_literal ? literal(store[root], literals.root).text
+                                  : texts.at(root).text);
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include "kernel/verify.h"
 #include "base/check.h"
 #include "kernel/interval.h"
+#include "kernel/misfit.h"
 #include <set>
 
 namespace tang::kernel {
@@ -18,8 +19,8 @@ Spread wider(Spread a, Spread b) {
 
 class KernelVerifier {
 public:
-  KernelVerifier(const Kernel& kernel, std::string_view stage)
-      : kernel_(kernel), stage_(stage), defined_(kernel.values.vars().size(), false),
+  explicit KernelVerifier(const Kernel& kernel)
+      : kernel_(kernel), defined_(kernel.values.vars().size(), false),
         visible_(defined_), spreads_(defined_.size(), Spread::block) {}
 
   void run() {
@@ -42,9 +43,8 @@ private:
   template <class... Args>
   void require(bool holds, fmt::format_string<Args...> format, Args&&... args) const {
     if (holds) return;
-    throw InternalError(fmt::format("after `{}`: kernel `{}`: {}\n{}", stage_, kernel_.name,
-                                    fmt::format(format, std::forward<Args>(args)...),
-                                    to_text(kernel_)));
+    throw KernelMisfit{fmt::format(format, std::forward<Args>(args)...),
+                       count_ == 0 ? std::nullopt : std::optional(count_ - 1)};
   }
   Type type(ValueId id) const { return kernel_.values[id].type; }
   const std::string& name(VarId id) const { return kernel_.values[id].name; }
@@ -259,8 +259,10 @@ private:
   }
 
   void body(const Body& statements, Spread around) {
-    for (const Stmt& stmt : statements)
+    for (const Stmt& stmt : statements) {
+      ++count_;
       std::visit([&](const auto& s) { statement(s, around); }, stmt.node);
+    }
   }
 
   /// A body of its own: what it defines and allocates ends with it (shared memory stays).
@@ -274,7 +276,7 @@ private:
   }
 
   const Kernel& kernel_;
-  std::string_view stage_;
+  size_t count_ = 0; ///< of statements that were entered
   std::vector<bool> defined_, visible_; ///< by variable
   std::vector<Spread> spreads_;         ///< by variable
   std::vector<VarId> scope_;            ///< what is visible, in order
@@ -286,8 +288,17 @@ private:
 
 } // namespace
 
+void check(const Kernel& kernel) {
+  KernelVerifier(kernel).run();
+}
+
 void verify(const Kernel& kernel, std::string_view stage) {
-  KernelVerifier(kernel, stage).run();
+  try {
+    check(kernel);
+  } catch (const KernelMisfit& misfit) {
+    throw InternalError(fmt::format("after `{}`: kernel `{}`: {}\n{}", stage, kernel.name,
+                                    misfit.text, to_text(kernel)));
+  }
 }
 
 } // namespace tang::kernel

@@ -35,6 +35,13 @@ int prove(const Program& program, std::string_view stage);
 /// The second alone: passes that move work among blocks, threads and loops keep what is accessed.
 int prove_coverage(const Program& program, std::string_view stage);
 
+/// What `prove` does not prove of a program that a person wrote, launch by launch.
+struct Unproved {
+  KernelId kernel;
+  std::string text;
+};
+std::vector<Unproved> find_unproved(const Program& program);
+
 /// Invariants of a kernel, on every compile: variables are defined once and before use, refs have
 /// their tensor's rank, operands have the types their statements want, registers and shared tensors
 /// are allocated before use and have constant layouts, only `written` parameters are stored to,
@@ -48,5 +55,14 @@ void verify(const Kernel& kernel, std::string_view stage);
 /// by some launch, workspace slots of overlapping lives are distinct, variants but the last have
 /// conditions.
 void verify(const Program& program, std::string_view stage);
+
+/// What is wrong with a program that a person wrote, in the words of verify(), and where.
+struct Misfit {
+  std::string text;
+  KernelId kernel;        ///< empty: of the program
+  std::optional<size_t> statement; ///< its number as for_each_stmt visits them; else of the head
+};
+/// The first that verify() would throw for.
+std::optional<Misfit> find_misfit(const Program& program);
 
 } // namespace tang::kernel

@@ -1,5 +1,5 @@
 #include "base/check.h"
-#include "kernel/verify.h"
+#include "kernel/misfit.h"
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,13 +9,17 @@ namespace {
 
 class ProgramVerifier {
 public:
-  ProgramVerifier(const Program& program, std::string_view stage)
-      : program_(program), stage_(stage) {}
+  explicit ProgramVerifier(const Program& program) : program_(program) {}
 
   void run() {
     std::set<std::string> names;
-    for (const Kernel& kernel : program_.kernels) {
-      verify(kernel, stage_);
+    for (uint32_t i = 0; i < program_.kernels.size(); ++i) {
+      const Kernel& kernel = program_.kernels[i];
+      try {
+        check(kernel);
+      } catch (KernelMisfit& misfit) {
+        throw Misfit{std::move(misfit.text), KernelId(i), misfit.statement};
+      }
       require(names.insert(kernel.name).second, "two kernels are called `{}`", kernel.name);
     }
     for (const Buffer& buffer : program_.buffers)
@@ -38,9 +42,7 @@ private:
   template <class... Args>
   void require(bool holds, fmt::format_string<Args...> format, Args&&... args) const {
     if (holds) return;
-    throw InternalError(fmt::format("after `{}`: program `{}`: {}\n{}", stage_, program_.name,
-                                    fmt::format(format, std::forward<Args>(args)...),
-                                    to_text(program_)));
+    throw Misfit{fmt::format(format, std::forward<Args>(args)...), {}, {}};
   }
 
   void steps(const std::vector<Step>& list) {
@@ -116,7 +118,6 @@ private:
   }
 
   const Program& program_;
-  std::string_view stage_;
   int position_ = 0;
   std::map<uint32_t, std::pair<int, int>> life_;
   std::set<uint32_t> written_;
@@ -124,8 +125,25 @@ private:
 
 } // namespace
 
+std::optional<Misfit> find_misfit(const Program& program) {
+  try {
+    ProgramVerifier(program).run();
+  } catch (Misfit& misfit) {
+    return std::move(misfit);
+  }
+  return std::nullopt;
+}
+
 void verify(const Program& program, std::string_view stage) {
-  ProgramVerifier(program, stage).run();
+  auto misfit = find_misfit(program);
+  if (!misfit) return;
+  if (misfit->kernel) {
+    const Kernel& kernel = program.kernels[misfit->kernel.value];
+    throw InternalError(fmt::format("after `{}`: kernel `{}`: {}\n{}", stage, kernel.name,
+                                    misfit->text, to_text(kernel)));
+  }
+  throw InternalError(fmt::format("after `{}`: program `{}`: {}\n{}", stage, program.name,
+                                  misfit->text, to_text(program)));
 }
 
 } // namespace tang::kernel

@@ -66,6 +66,9 @@ private:
       }
       b.name = t.name, b.type = t.type, b.tensor = id, b.align = t.align;
       b.elements = host_.elements(t);
+      for (graph::ExprId extent : t.shape) b.shape.push_back(host_.term(extent));
+      for (graph::ExprId stride : t.strides) b.strides.push_back(host_.term(stride));
+      if (b.kind == Kind::table) b.reals = t.reals, b.integers = t.integers;
       at->second = BufferId(static_cast<uint32_t>(program_.buffers.size()));
       program_.buffers.push_back(std::move(b));
     }

@@ -1,6 +1,5 @@
 #include "print/declarations.h"
 #include "base/text_writer.h"
-#include "graph/text.h"
 #include "print/dialects/keywords.h"
 #include "print/printer.h"
 #include <algorithm>
@@ -90,17 +89,15 @@ void status_string(TextWriter& out) {
 }
 
 /// `[M, N]`, with strides where the tensor has its own; empty for a single element.
-std::string shape_text(const graph::Graph& graph, const kernel::Buffer& buffer) {
-  if (!buffer.tensor || buffer.tensor.value >= graph.tensors.size()) return "";
-  auto list = [&](const std::vector<graph::ExprId>& extents) {
+std::string shape_text(const kernel::Program& program, const kernel::Buffer& buffer) {
+  auto list = [&](const std::vector<kernel::ValueId>& extents) {
     std::string text;
-    for (graph::ExprId extent : extents)
-      text += (text.empty() ? "" : ", ") + graph::to_text(graph, extent);
+    for (kernel::ValueId extent : extents)
+      text += (text.empty() ? "" : ", ") + kernel::to_text(program, extent);
     return text.empty() ? text : "[" + text + "]";
   };
-  const graph::Tensor& tensor = graph[buffer.tensor];
-  std::string strides = list(tensor.strides);
-  return list(tensor.shape) + (strides.empty() ? "" : " with strides " + strides);
+  std::string strides = list(buffer.strides);
+  return list(buffer.shape) + (strides.empty() ? "" : " with strides " + strides);
 }
 
 void types(TextWriter& out, const kernel::Program& program, const graph::Graph& graph,
@@ -122,7 +119,7 @@ void types(TextWriter& out, const kernel::Program& program, const graph::Graph& 
   for (kernel::BufferId id : names.fields) {
     const kernel::Buffer& buffer = program.buffers[id.value];
     out.line("  {}void *{}; // {}{}, aligned to {}", buffer.written ? "" : "const ",
-             names.buffers[id.value], graph::info(buffer.type).name, shape_text(graph, buffer),
+             names.buffers[id.value], graph::info(buffer.type).name, shape_text(program, buffer),
              buffer.align);
   }
   if (names.fields.empty()) out.raw("  const void *unused;");

@@ -170,19 +170,12 @@ bool Expressions::used(kernel::VarId var) const {
 }
 
 std::vector<ValueId> Expressions::pending(ValueId root) const {
-  std::vector<ValueId> stack{root}, found;
-  std::set<ValueId> seen;
-  while (!stack.empty()) {
-    ValueId id = stack.back();
-    stack.pop_back();
-    if (!temporaries_[id.value].empty() || !seen.insert(id).second) continue;
-    if (facts_[id.value].temporary && id != root) found.push_back(id);
-    for (ValueId operand : values_[id].operands) stack.push_back(operand);
-  }
-  if (facts_[root.value].temporary && facts_[root.value].uses > 1 &&
-      temporaries_[root.value].empty())
-    found.push_back(root);
-  std::sort(found.begin(), found.end());
+  auto known = [&](ValueId id) { return !temporaries_[id.value].empty(); };
+  std::vector<ValueId> found = kernel::reading_order(values_, {&root, 1}, known);
+  std::erase_if(found, [&](ValueId id) {
+    const Facts& facts = facts_[id.value];
+    return !facts.temporary || (id == root && facts.uses <= 1);
+  });
   return found;
 }
 

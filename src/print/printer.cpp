@@ -152,7 +152,7 @@ private:
       const Buffer& buffer = program.buffers[i];
       if (buffer.kind != Buffer::Kind::table || !bound[i]) continue;
       std::string type(table_word(dialect_, buffer.type));
-      std::string elements = table_elements((*part.graph)[buffer.tensor]);
+      std::string elements = table_elements(buffer);
       auto [at, fresh] = printed_tables_.try_emplace(buffer.name + " " + type + elements);
       if (fresh) {
         at->second = names_.add(symbol_ + "_" + buffer.name);

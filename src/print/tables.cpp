@@ -83,11 +83,11 @@ std::string real_element(ElemType type, double value) {
   return fmt::format("{:#x}", encode(type, value));
 }
 
-std::vector<std::string> packed_elements(const graph::Tensor& tensor) {
+std::vector<std::string> packed_elements(const kernel::Buffer& buffer) {
   std::vector<std::string> out;
-  for (size_t i = 0; i < tensor.integers.size(); i += 2) {
-    int64_t low = tensor.integers[i] & 15;
-    int64_t high = i + 1 < tensor.integers.size() ? tensor.integers[i + 1] & 15 : 0;
+  for (size_t i = 0; i < buffer.integers.size(); i += 2) {
+    int64_t low = buffer.integers[i] & 15;
+    int64_t high = i + 1 < buffer.integers.size() ? buffer.integers[i + 1] & 15 : 0;
     out.push_back(fmt::format("{:#x}", low | high << 4));
   }
   return out;
@@ -95,13 +95,13 @@ std::vector<std::string> packed_elements(const graph::Tensor& tensor) {
 
 } // namespace
 
-std::string table_elements(const graph::Tensor& tensor) {
+std::string table_elements(const kernel::Buffer& buffer) {
   std::vector<std::string> elements;
-  if (graph::is_packed(tensor.type)) {
+  if (graph::is_packed(buffer.type)) {
     elements = packed_elements(tensor);
   } else {
-    for (double value : tensor.reals) elements.push_back(real_element(tensor.type, value));
-    for (int64_t value : tensor.integers)
+    for (double value : buffer.reals) elements.push_back(real_element(buffer.type, value));
+    for (int64_t value : buffer.integers)
       elements.push_back(value == std::numeric_limits<int64_t>::min() ? "-9223372036854775807ll - 1"
                          : value > 2147483647 || value < -2147483647  ? fmt::format("{}ll", value)
                                                                       : fmt::format("{}", value));

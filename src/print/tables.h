@@ -1,6 +1,6 @@
 #pragma once
 // Constant tables of a program as arrays in the storage format's own bits.
-#include "graph/graph.h"
+#include "kernel/program.h"
 #include "print/dialect.h"
 
 namespace tang::print {
@@ -13,6 +13,6 @@ uint32_t encode(graph::ElemType type, double value);
 std::string_view table_word(const Dialect& dialect, graph::ElemType type);
 
 /// `{a, b, c}`, several lines for long tables.
-std::string table_elements(const graph::Tensor& tensor);
+std::string table_elements(const kernel::Buffer& buffer);
 
 } // namespace tang::print

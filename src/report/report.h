@@ -51,6 +51,11 @@ inline std::string report_json(const ReportInput& input) {
   return report_json(std::span(&input, 1));
 }
 
+/// What is known of kernels without equations: how a host launches them. Floors and traffic are
+/// not, and the report says so. Of `input` the graph may be empty, and there need be no plan and no
+/// bounds.
+std::string manifest_report(const ReportInput& input);
+
 /// Adds to the comment of every kernel what it moves and takes at least, with the figures that the
 /// report has: at dims that are free as formulas, and at the sizes of the report.
 void comment_floors(kernel::Program& program, const bound::Analysis& bounds,

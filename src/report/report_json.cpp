@@ -200,4 +200,21 @@ std::string report_json(std::span<const ReportInput> variants) {
          "\n";
 }
 
+std::string manifest_report(const ReportInput& input) {
+  Json dims = Json::object();
+  for (const graph::Dim& dim : input.graph.dims)
+    dims[dim.name] = {{"lo", dim.lo}, {"hi", dim.hi}, {"step", dim.step}};
+  Json out;
+  out["schema"] = "tangc.kernels/1";
+  out["tool"] = {{"name", "tangc"}, {"version", input.version}, {"options", input.options}};
+  out["input"] = {{"file", input.file}, {"graph", input.graph.name}, {"sha256", input.sha256}};
+  out["target"] = {{"name", input.target.target->name}};
+  out["free_dims"] = std::move(dims);
+  out["manifest"] = manifest_json(input);
+  out["not_known"] = {"floors, least traffic and operations: kernels say how something is "
+                      "computed, and no equation says what",
+                      "errors of the formats: there is nothing to compare with"};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 } // namespace tang::report

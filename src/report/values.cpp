@@ -110,7 +110,8 @@ std::string host_text(const Program& program, ValueId id) {
   names.variable = [&](VarId var) { return program.values[var].name; };
   names.tensor = [](TensorId) { return std::string("?"); };
   auto inlined = [](Type, std::string text) { return "(" + text + ")"; };
-  return texts_of(program.values, {&id, 1}, names, inlined)[0];
+  return texts_of(program.values, {&id, 1}, names, inlined,
+                  {kernel::Type::i64, kernel::Type::i64})[0];
 }
 
 std::string symbol_of(const ReportInput& input, KernelId id) {

@@ -81,7 +81,7 @@ public:
 
   interpret::RunReport run() {
     program.steps = {{Dispatch{"k", {}, {variant}, Dispatch::no_plan}}};
-    return interpret::run_program(program, graph::Graph(), {}, arguments);
+    return interpret::run_program(program, {}, arguments);
   }
   interpret::Counts counts() {
     interpret::RunReport report = run();

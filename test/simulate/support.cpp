@@ -167,7 +167,7 @@ Outcome simulate(const Compiled& compiled, const driver::TestVectors& data,
     arguments[buffer_of(compiled, id)].wanted = driver::element_offsets(graph, id, compiled.dims);
   Outcome outcome;
   outcome.report =
-      interpret::run_program(compiled.program, graph, compiled.dims, arguments, options);
+      interpret::run_program(compiled.program, compiled.dims, arguments, options);
   for (const interpret::Finding& finding : outcome.report.findings)
     outcome.faults.push_back(interpret::to_text(finding));
   for (size_t n = 0; n < graph.outputs.size(); ++n) {
