@@ -4,6 +4,7 @@
 #include "kernel/names.h"
 #include "kernel/program.h"
 #include "kernel/value_text.h"
+#include <cmath>
 
 namespace tang::kernel {
 namespace {
@@ -76,7 +77,7 @@ private:
     std::string list;
     for (double x : b.reals) {
       std::string text = real_text(x, Type::f64);
-      text.resize(text.size() - (text.ends_with("f64") ? 3 : 2)); // all are of one format
+      text.resize(text.size() - (std::isfinite(x) ? 3 : 2)); // all are of one format
       list += (list.empty() ? "" : ", ") + text;
     }
     for (int64_t n : b.integers) list += (list.empty() ? "" : ", ") + std::to_string(n);

@@ -98,7 +98,7 @@ std::vector<std::string> packed_elements(const kernel::Buffer& buffer) {
 std::string table_elements(const kernel::Buffer& buffer) {
   std::vector<std::string> elements;
   if (graph::is_packed(buffer.type)) {
-    elements = packed_elements(tensor);
+    elements = packed_elements(buffer);
   } else {
     for (double value : buffer.reals) elements.push_back(real_element(buffer.type, value));
     for (int64_t value : buffer.integers)

@@ -1,6 +1,9 @@
 // Compiles a `.tg` file for a target, runs its kernels on random data, and compares with the graph
-// interpreter.
+// interpreter. Of a `.spec` file the kernels are run as written; nothing says what they should give,
+// so only faults of running are found.
 #include "driver/files.h"
+#include "driver/spec_file.h"
+#include "interpret/kernel/host.h"
 #include "support.h"
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +14,7 @@ namespace {
 using namespace tang;
 
 constexpr const char* usage =
-    "simulate_file FILE.tg TARGET [options]\n"
+    "simulate_file FILE.tg TARGET [options], simulate_file FILE.spec TARGET [options]\n"
     "  -D N=V           a size of the run, one for each dim\n"
     "  -O0 ... -O3      level (2)\n"
     "  --bound          compile for these sizes alone\n"
@@ -88,6 +91,52 @@ void print_counts(const interpret::RunReport& report) {
   }
 }
 
+/// Arguments that are no outputs hold random bits of small numbers, without NaN or infinity.
+int run_spec(const Options& o) {
+  SourceManager sources;
+  Sink sink;
+  driver::CommonOptions common;
+  driver::Stages stages(common, {}, "");
+  auto spec = driver::read_spec(o.request.name, {}, sources, sink, stages);
+  for (const Diagnostic& d : sink.diagnostics()) std::printf("%s\n", d.message.c_str());
+  if (!spec) return 2;
+  const kernel::Program& program = spec->read.program;
+  std::vector<int64_t> dims;
+  interpret::simulator::HostVariables variables;
+  for (kernel::VarId dim : program.dims) {
+    const std::string& name = program.values[dim].name;
+    auto given = std::find_if(o.request.dims.begin(), o.request.dims.end(),
+                              [&](const auto& d) { return d.first == name; });
+    if (given == o.request.dims.end()) throw std::runtime_error(name + " has no size: -D");
+    dims.push_back(given->second);
+    variables[dim] = given->second;
+  }
+  std::map<kernel::BufferId, interpret::Argument> arguments;
+  uint32_t state = static_cast<uint32_t>(o.seed);
+  for (kernel::BufferId id : program.arguments) {
+    const kernel::Buffer& buffer = program.buffers[id.value];
+    auto elements = interpret::simulator::host_value(program.values, buffer.elements, variables);
+    if (buffer.written || !elements) continue;
+    interpret::Argument& argument = arguments[id];
+    argument.given = true;
+    // 0.5 .. 2 or so in every format of reals, small integers in the others.
+    int bytes = std::max(graph::info(buffer.type).bits / 8, 1);
+    argument.bytes.resize(static_cast<size_t>(graph::bytes_of(buffer.type, *elements)));
+    for (size_t n = 0; n < argument.bytes.size(); ++n) {
+      state = state * 1664525 + 1013904223;
+      bool high = n % static_cast<size_t>(bytes) == static_cast<size_t>(bytes) - 1;
+      argument.bytes[n] = high ? 0x3c : static_cast<uint8_t>(state >> 24 & 0x7f);
+    }
+  }
+  interpret::RunReport report = interpret::run_program(program, dims, arguments, o.run);
+  if (o.counts) print_counts(report);
+  for (const interpret::Finding& finding : report.findings)
+    std::printf("%s\n", interpret::to_text(finding).c_str());
+  std::printf("%s: %zu faults\n", report.findings.empty() ? "ok" : "FAIL",
+              report.findings.size());
+  return report.findings.empty() ? 0 : 1;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -97,6 +146,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
+    if (driver::is_spec_file(o.request.name)) return run_spec(o);
     simulate_test::Compiled compiled = simulate_test::compile(o.request);
     if (o.spec) std::fputs(kernel::to_text(compiled.program).c_str(), stdout);
     driver::TestVectors data = simulate_test::data_of(compiled, o.seed);

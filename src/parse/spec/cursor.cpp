@@ -120,8 +120,9 @@ bool Cursor::end_of_line() {
   return expected("the end of the line");
 }
 
-bool Cursor::skip_line() {
+bool Cursor::skip_line(size_t start) {
   depth_ = 0;
+  if (at_ > start && lexed_.tokens[at_ - 1].kind == TokenKind::newline) return false;
   bool opens = false;
   for (; lexed_.tokens[at_].kind != TokenKind::end_of_file; ++at_) {
     const Token& token = lexed_.tokens[at_];

@@ -37,8 +37,9 @@ public:
   bool range(std::optional<int64_t>& lo, std::optional<int64_t>& hi);
   /// The end of a statement.
   bool end_of_line();
-  /// Behind the next line end, out of all brackets. Says whether the line ended with `{`.
-  bool skip_line();
+  /// Behind the next line end, out of all brackets, unless what began at the mark `start` has come
+  /// to a new line by itself, within brackets. Says whether the line ended with `{`.
+  bool skip_line(size_t start);
   void skip_blank_lines();
   /// Lists between braces go on over line ends.
   void skip_line_ends() { skip_blank_lines(); }

@@ -38,11 +38,12 @@ void KernelReader::head() {
   for (bool scalars : {true, false}) {
     cursor_.go_back(begin);
     for (cursor_.skip_blank_lines(); is_head_line(); cursor_.skip_blank_lines()) {
+      size_t start = cursor_.mark();
       bool mine = cursor_.at("scalar") == scalars;
       if (scalars && cursor_.peek().kind == TokenKind::shared) mine = false;
       if (!scalars && cursor_.at("addresses")) mine = false; // read at first
       if (scalars && cursor_.at("addresses")) mine = true;
-      if (!mine || !head_line(scalars) || !cursor_.end_of_line()) cursor_.skip_line();
+      if (!mine || !head_line(scalars) || !cursor_.end_of_line()) cursor_.skip_line(start);
     }
   }
   check_block();
