@@ -154,6 +154,14 @@ std::string mismatch_of(const Row& row, const Rounding&) {
   return row.rounds && row.threads == 1 && row.operands.size() == 2 ? "" : "it does not round";
 }
 
+std::string mismatch_of(const Row& row, const Function& leaf) {
+  if (row.op != leaf.op) return fmt::format("it is `{}`", row.op);
+  bool one = row.threads == 1 && row.operands.size() == 2;
+  for (const Operand& o : row.operands)
+    one = one && o.memory == Memory::registers && o.type == ElemType::f32 && o.values == 1;
+  return one ? "" : "it is not about one f32 in a register";
+}
+
 } // namespace
 
 Kind kind_of(const Leaf& leaf) {
@@ -161,6 +169,7 @@ Kind kind_of(const Leaf& leaf) {
                                [](const MoveShape&) { return Kind::move; },
                                [](const FragmentShape&) { return Kind::move; },
                                [](const Rounding&) { return Kind::move; },
+                               [](const Function&) { return Kind::unary; },
                                [](const GroupShape& group) { return group.kind; }},
                     leaf);
 }
@@ -187,6 +196,7 @@ std::string to_text(const Leaf& leaf) {
                 format(f.type), f.contiguous, layout::to_text(f.fragment));
           },
           [](const Rounding&) { return std::string("Move of f32 to the nearest tf32"); },
+          [](const Function& f) { return fmt::format("{} of f32", f.op); },
           [&](const GroupShape& g) { return fmt::format("{} `{}`", name(g.kind), g.token); }},
       leaf);
 }

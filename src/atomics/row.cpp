@@ -17,6 +17,7 @@ std::string_view name(Kind kind) {
   switch (kind) {
   case Kind::move: return "Move";
   case Kind::matmul: return "MatMul";
+  case Kind::unary: return "UnaryPointwise";
   case Kind::commit: return "Commit";
   case Kind::wait: return "Wait";
   case Kind::shfl: return "Shfl";

@@ -13,6 +13,7 @@ void Machine::atom(const Instruction& i, const Mask& mask) {
   switch (use.row->kind) {
   case atomics::Kind::commit: return commit(use, mask);
   case atomics::Kind::wait: return wait(use, mask);
+  case atomics::Kind::unary:
   case atomics::Kind::move: return move(i, use, whole_groups(i, use, mask));
   case atomics::Kind::matmul: return matmul(i, use, whole_groups(i, use, mask));
   // Kernels exchange values and combine them by statements of their own.
@@ -89,6 +90,13 @@ double nearest_tf32(double value) {
   return real_of(decode(ElemType::f32, bits));
 }
 
+/// What a unit makes of an f32.
+double function(const atomics::Row& row, double value) {
+  TANG_CHECK(row.op == "exp2", "the simulator has no `{}`", row.op);
+  double result = round_to(ElemType::f32, std::exp2(value));
+  return row.flushes && std::fabs(result) < 0x1p-126 ? 0 : result;
+}
+
 bool contains(const Mask& mask, uint32_t lane) {
   return mask.all || std::binary_search(mask.lanes.begin(), mask.lanes.end(), lane);
 }
@@ -122,6 +130,7 @@ void Machine::move(const Instruction& i, const AtomUse& use, const Mask& mask) {
         held.word = decode(
             type, encode(held_as, held.word, graph::scalar_of(held_as) == graph::Scalar::real));
       if (row.rounds) held.word = word(nearest_tf32(real_of(held.word)));
+      if (row.kind == atomics::Kind::unary) held.word = word(function(row, real_of(held.word)));
       put(i, *to.access, t, to(t) + v, held);
     }
     if (use.token != nothing) take_off(use, *to.access, t, to(t), to_operand.values);
