@@ -41,9 +41,10 @@ public:
 
   std::optional<std::vector<Row>> run() {
     std::vector<Row> rows;
-    for (const Table& table : reader_.roots(
-             {"name", "spec", "threads", "operands", "requires", "native_on", "completion", "cost",
-              "accumulates", "immediates", "otherwise", "rounds", "subnormals", "op", "print", "source"}))
+    for (const Table& table :
+         reader_.roots({"name", "spec", "threads", "operands", "requires", "native_on",
+                        "completion", "cost", "accumulates", "immediates", "otherwise", "rounds",
+                        "subnormals", "op", "print", "source"}))
       rows.push_back(row(table));
     if (!reader_.ok()) return std::nullopt;
     return rows;

@@ -23,8 +23,8 @@ std::string_view name(Memory memory);
 /// What a row does. `commit` closes a group of asynchronous moves, `wait` waits until at most so
 /// many groups as its immediate says are open. `shfl` gives each thread what another of its group
 /// holds, `reduction` combines over the axes that its output lacks, or into memory, atomically,
-/// `sync` orders threads, memory and what runs beside them, `unary` gives each element a function of
-/// the one beside it; for these four `op` says how.
+/// `sync` orders threads, memory and what runs beside them, `unary` gives each element a function
+/// of the one beside it; for these four `op` says how.
 enum class Kind : uint8_t { move, matmul, unary, commit, wait, shfl, reduction, sync };
 std::string_view name(Kind kind);
 
@@ -63,8 +63,8 @@ struct Row {
   std::string needs;                  ///< the first target that has it
   std::vector<std::string> native_on; ///< where it is no emulation: nowhere else it is selected
   std::string token; ///< class of what an asynchronous row returns; what commit and wait are about
-  std::string
-      op; ///< shfl: index, xor, up, down; reduction: add, min, max, and, or, xor; unary: exp2; sync: a word
+  std::string op;    ///< shfl: index, xor, up, down; reduction: add, min, max, and, or, xor; unary:
+                     ///< exp2; sync: a word
   std::vector<Immediate> immediates;
   bool zero_fills = false;  ///< takes a predicate: where it fails, the destination becomes 0
   bool accumulates = false; ///< the first operand is read too

@@ -81,7 +81,8 @@ private:
     for (const ThreadMode& mode : kernel_.threads)
       threads += fmt::format("{}{}: {}", threads.empty() ? "" : ", ", variable(mode.coordinate),
                              mode.extent);
-    if (!kernel_.blocks.empty()) out_.line("blocks ({}){}", blocks, kernel_.descending ? " descending" : "");
+    if (!kernel_.blocks.empty())
+      out_.line("blocks ({}){}", blocks, kernel_.descending ? " descending" : "");
     if (!kernel_.threads.empty()) out_.line("threads ({})", threads);
     if (kernel_.flat_block) out_.line("flat block {}", variable(kernel_.flat_block));
     if (kernel_.flat_thread) out_.line("flat thread {}", variable(kernel_.flat_thread));

@@ -146,7 +146,7 @@ private:
   graph::IndexId reciprocal_index_;
   bool powers_of_two_ = false;
   const atomics::Row* power_ = nullptr;
-  kernel::TensorId exponent_; ///< the register that `power_` works in
+  kernel::TensorId exponent_;                          ///< the register that `power_` works in
   std::unordered_map<ExprId, Reciprocal> reciprocals_; ///< by divisor
   /// What is bound, emitted and known at the place where terms are lowered.
   struct Context {

@@ -1,7 +1,7 @@
 #include "rewrite/cost.h"
-#include "rewrite/monoids.h"
 #include "graph/reads.h"
 #include "graph/typical.h"
+#include "rewrite/monoids.h"
 #include <algorithm>
 
 namespace tang::rewrite {

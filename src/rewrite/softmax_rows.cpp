@@ -1,4 +1,3 @@
-#include "rewrite/cost.h"
 #include "rewrite/softmax_rows.h"
 #include "base/check.h"
 #include "graph/text.h"
@@ -354,8 +353,7 @@ bool SoftmaxRows::worthwhile() {
 std::set<size_t> SoftmaxRows::element_dependents() const {
   std::set<size_t> found;
   std::vector<TensorId> open{group_.row.tensor};
-  for (const WeightedSum& sum : group_.sums)
-    open.push_back(node(sum.node).results[0].tensor);
+  for (const WeightedSum& sum : group_.sums) open.push_back(node(sum.node).results[0].tensor);
   while (!open.empty()) {
     TensorId id = open.back();
     open.pop_back();

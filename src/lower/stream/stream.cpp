@@ -289,8 +289,7 @@ private:
   void elements() {
     if (references_.empty()) return;
     over_elements([&] {
-      for (const Reference& r : references_)
-        b_.store(place(r.elements), terms_.lower(r.term));
+      for (const Reference& r : references_) b_.store(place(r.elements), terms_.lower(r.term));
     });
     exclude([&](ValueId takes_part) {
       for (const Reference& r : references_)
@@ -339,8 +338,8 @@ private:
     ValueId before = b_.let("before", lanes_->at(r.state, row)),
             after = b_.let("after", lanes_->at(r.next, row));
     ValueId level = b_.let("level", v.binary(Op::mul, after, v.real(s.rate, Type::f32)));
-    ValueId distance = v.binary(
-        Op::sub, v.binary(Op::mul, before, v.real(s.rate, Type::f32)), level);
+    ValueId distance =
+        v.binary(Op::sub, v.binary(Op::mul, before, v.real(s.rate, Type::f32)), level);
     // Sides at the same infinity add up.
     lanes_->set(s.factor, row,
                 v.select(v.binary(Op::le, after, before), v.real(1, Type::f32),
@@ -391,7 +390,8 @@ private:
       });
     };
     if (ValueId infinite = some_infinite())
-      b_.either(infinite, [&] { all(false); }, [&] { all(true); });
+      b_.either(
+          infinite, [&] { all(false); }, [&] { all(true); });
     else
       all(true);
     exclude([&](ValueId takes_part) {
@@ -401,9 +401,8 @@ private:
     for (const Amount& a : amounts_) {
       if (a.tiles) continue;
       over_columns_of_rows(column_tiles_, [&] {
-        lanes_->set(
-            a.state, row_,
-            v.binary(Op::add, lanes_->at(a.state, row_), weight_value(weights_[a.weight])));
+        lanes_->set(a.state, row_,
+                    v.binary(Op::add, lanes_->at(a.state, row_), weight_value(weights_[a.weight])));
       });
     }
     for (const Weight& w : weights_) {
@@ -473,8 +472,7 @@ private:
       return terms_.power_of_two(
           v.binary(Op::sub, v.binary(Op::mul, own, rate), lanes_->at(s.level, row_)));
     ValueId state = lanes_->at(r.state, row_);
-    ValueId power =
-        terms_.power_of_two(v.binary(Op::mul, v.binary(Op::sub, own, state), rate));
+    ValueId power = terms_.power_of_two(v.binary(Op::mul, v.binary(Op::sub, own, state), rate));
     return v.select(v.binary(Op::le, state, own), v.real(1, Type::f32), power);
   }
 
