@@ -17,8 +17,8 @@ namespace {
 
 /// Elements that one asynchronous copy moves: 16 bytes.
 constexpr int copied = 8;
-/// Accumulators of a thread that leave room for operands.
-constexpr int most_accumulators = 192;
+/// Accumulators of a thread that leave room for operands, and for what a second score needs.
+constexpr int most_accumulators = 192, most_of_several_scores = 176;
 /// The same with fragments of rows: beyond, they are loaded again in every step.
 constexpr int most_with_rows = 160;
 
@@ -124,8 +124,9 @@ std::optional<std::string> fault(const Graph& graph, const Streaming& s, const p
   if (threads > machine.max_threads)
     return fmt::format("a block of {} threads is beyond the target's {}", threads,
                        machine.max_threads);
-  if (int n = accumulators(graph, s, f); n > most_accumulators)
-    return fmt::format("{} accumulators of a thread are beyond {}", n, most_accumulators);
+  int most = s.scores.size() > 1 ? most_of_several_scores : most_accumulators;
+  if (int n = accumulators(graph, s, f); n > most)
+    return fmt::format("{} accumulators of a thread are beyond {}", n, most);
   if (int n = with_rows(graph, s, f); f.hold_rows && n > most_with_rows)
     return fmt::format("{} registers of a thread are beyond {}: `hold_rows: false`", n,
                        most_with_rows);
@@ -156,8 +157,8 @@ plan::KernelPlan plan_stream(const Graph& graph, const Comprehension& c, const M
     int block_m, warp_m, block_n, pipeline, warp_n;
     bool holds; ///< only with rows held
   } shapes[] = {
-      {128, 32, 64, 2, 0, false},  {64, 16, 32, 2, 0, true},    {128, 16, 64, 2, 0, false},
-      {64, 16, 64, 2, 0, false},   {128, 32, 32, 2, 0, false},  {64, 16, 32, 2, 0, false},
+      {128, 32, 64, 2, 0, false},  {128, 32, 32, 2, 0, false},  {64, 16, 32, 2, 0, true},
+      {128, 16, 64, 2, 0, false},  {64, 16, 64, 2, 0, false},   {64, 16, 32, 2, 0, false},
       {64, 16, 16, 2, 0, false},   {32, 16, 16, 2, 0, false},   {64, 16, 32, 2, 256, false},
       {32, 16, 16, 2, 256, false}, {32, 16, 16, 2, 128, false}, {16, 16, 16, 2, 64, false}};
   for (const auto& shape : shapes) {

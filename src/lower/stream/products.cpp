@@ -93,21 +93,23 @@ void StreamProducts::add(const Streaming::Amount& amount, kernel::TensorId weigh
   const StreamTiles::Tile& tile = tiles_.of(amount.read);
   int tiles = tile.width / unit_.atom_n;
   MatrixUnit::Source source = unit_.source("n", "n", tiles);
-  kernel::TensorId columns = b_.fragments(
-      "columns", s_.format, {tiles / source.group, int64_t{source.values} * source.group});
+  kernel::TensorId columns =
+      b_.fragments("columns", s_.format, {1, int64_t{source.values} * source.group});
   int reach = unit_.atom_n * source.group;
+  // Few fragments of columns at once: the sums fill the registers.
   b_.spec("MatMul", "", {state}, {weights, tile.tensor}, [&] {
     b_.loop("q", f_.block_n / unit_.atom_k, LoopKind::unrolled, [&](ValueId q) {
       b_.loop("j", tiles / source.group, LoopKind::unrolled, [&](ValueId j) {
-        unit_.load(source, "n", {columns, {j, integer(0)}}, [&](ValueId point, ValueId term) {
-          return Ref{tile.tensor,
-                     {slot, v.add(v.mul(q, integer(unit_.atom_k)), term),
-                      v.add(v.mul(j, integer(reach)), point)}};
+        unit_.load(source, "n", {columns, {integer(0), integer(0)}},
+                   [&](ValueId point, ValueId term) {
+                     return Ref{tile.tensor,
+                                {slot, v.add(v.mul(q, integer(unit_.atom_k)), term),
+                                 v.add(v.mul(j, integer(reach)), point)}};
+                   });
+        lanes_.over_tiles(source.group, [&](ValueId i, ValueId n) {
+          unit_.multiply({state, {i, v.add(v.mul(j, integer(source.group)), n), integer(0)}},
+                         {weights, {i, q, integer(0)}}, fragment(columns, {}, n, source));
         });
-      });
-      lanes_.over_tiles(tiles, [&](ValueId i, ValueId j) {
-        unit_.multiply({state, {i, j, integer(0)}}, {weights, {i, q, integer(0)}},
-                       fragment(columns, {}, j, source));
       });
     });
   });

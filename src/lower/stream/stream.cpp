@@ -25,6 +25,10 @@ using Row = StreamLanes::Row;
 
 namespace {
 
+/// So many products of a thread are left out by a branch where they can be; fewer cost less than
+/// what the branch keeps apart.
+constexpr int worth_a_branch = 96;
+
 class Stream {
 public:
   explicit Stream(const Emission& e)
@@ -328,7 +332,37 @@ private:
       for (const Reference& r : references_) lanes_->set(r.state, row, lanes_->at(r.next, row));
     });
     for (const Amount& a : amounts_)
-      if (a.factor) rescale(a);
+      if (a.factor && !weights_[a.weight].scale) rescale(a);
+    // A maximum grows less and less often.
+    for (size_t s = 0; s < scales_.size(); ++s) {
+      int products = 0;
+      for (const Amount& a : amounts_)
+        if (weights_[a.weight].scale == s)
+          products += a.tiles * unit_.d_values * lanes_->row_tiles();
+      b_.when(products < worth_a_branch ? ValueId() : moved(scales_[s]), [&] {
+        for (const Amount& a : amounts_)
+          if (weights_[a.weight].scale == s) rescale(a);
+      });
+    }
+  }
+
+  /// Whether some factor of the thread's rows is not 1.
+  ValueId moved(const Scale& s) {
+    auto& v = b_.values();
+    return some_row("moved", [&](const Row& row) {
+      return v.binary(Op::ne, lanes_->at(s.factor, row), v.real(1, Type::f32));
+    });
+  }
+
+  /// Whether something holds in one of the thread's rows.
+  ValueId some_row(const std::string& name, const std::function<ValueId(const Row&)>& holds) {
+    auto& v = b_.values();
+    kernel::TensorId any = b_.registers(name, Type::boolean, {});
+    b_.store({any, {}}, v.boolean(false));
+    lanes_->over_rows([&](const Row& row) {
+      b_.store({any, {}}, v.binary(Op::logical_or, b_.element(any), holds(row)));
+    });
+    return b_.let(name, b_.element(any));
   }
 
   /// The factor of one row, and its level.
@@ -419,17 +453,15 @@ private:
   ValueId some_infinite() {
     auto& v = b_.values();
     if (scales_.empty()) return {};
-    kernel::TensorId infinite = b_.registers("infinite", Type::boolean, {});
-    b_.store({infinite, {}}, v.boolean(false));
-    lanes_->over_rows([&](const Row& row) {
+    return some_row("infinite", [&](const Row& row) {
+      ValueId one;
       for (const Scale& s : scales_) {
-        ValueId at = lanes_->at(s.level, row);
-        ValueId one =
-            v.binary(Op::ne, v.binary(Op::sub, at, at), v.real(0, Type::f32)); // NaN as well
-        b_.store({infinite, {}}, v.binary(Op::logical_or, b_.element(infinite), one));
+        ValueId at = lanes_->at(s.level, row); // NaN as well
+        ValueId ends = v.binary(Op::ne, v.binary(Op::sub, at, at), v.real(0, Type::f32));
+        one = one ? v.binary(Op::logical_or, one, ends) : ends;
       }
+      return one;
     });
-    return b_.let("some_infinite", b_.element(infinite));
   }
 
   Ref weight_place(const Weight& w) {
