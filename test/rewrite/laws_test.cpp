@@ -396,3 +396,30 @@ TEST_CASE("causal, windowed and strided filters become bounds", "[tighten_bounds
   CHECK(axis("j <= i and x[j, j] > 0") == "..i + 1 where 0.0 < x[j, j]");
   CHECK(axis("j <= i or j == 3") == ".. where j <= i or j == 3");
 }
+
+TEST_CASE("a tensor that is only divided by holds reciprocals", "[store_reciprocals]") {
+  // `l` is the sum of a long row that two maps divide by; `m` is also multiplied with.
+  const std::string head = R"(dim M in 1..65536, N in 1..65536
+input x : f32[M, N]
+input w : f32[N, N]
+l[i] = sum[j] abs(x[i, j])
+)";
+  Graph g = all(head + R"(y[i, k] = sum[j] w[j, k] * (x[i, j] / l[i] + 1)
+output y : f32[M, N]
+)",
+                {3, 4});
+  CHECK_THAT(text_after(g), Catch::Contains("l[i: M] = 1.0 / "));
+  CHECK_THAT(text_after(g), Catch::Contains("x[i, j] * l[i]"));
+  Graph kept = all(head + "y[i, k] = sum[j] w[j, k] * (x[i, j] / l[i] + l[i])\n"
+                          "output y : f32[M, N]\n",
+                   {3, 4});
+  CHECK_THAT(text_after(kept), Catch::Contains("x[i, j] / l[i]"));
+  CHECK_THAT(text_after(kept), !Catch::Contains("1.0 / "));
+}
+
+TEST_CASE("roots of constants are constants", "[expr]") {
+  Graph g = all("input x : f32[4]\ny[i] = x[i] / sqrt(64)\nz[i] = x[i] * sqrt(-1.0)\n"
+                "output y : f32[4]\noutput z : f32[4]\n");
+  CHECK_THAT(text_after(g), Catch::Contains("x[i] / 8.0"));
+  CHECK_THAT(text_after(g), Catch::Contains("sqrt(-1.0)"));
+}
