@@ -3,19 +3,24 @@
 //   d[p] = e(p),   y[p, q] = f(p, q) / d[p]     =>     d[p] = 1 / e(p),   y[p, q] = f(p, q) * d[p]
 //
 // One division per element of `d` instead of one per element of `y`: the probabilities of a softmax
-// whose sums another kernel has computed. A law over the reals: a quotient becomes two roundings,
-// and a divisor below the least normal number has no finite reciprocal. Side conditions: no output,
+// whose sums another kernel has computed. A law over the reals: a quotient becomes two roundings.
+// Side conditions: the divisor is seen to be no tiny number, whose reciprocal is none; no output,
 // `store` line, recurrence or scan needs the tensor; some reader has more points than it; every
 // read is a divisor.
+#include "graph/scaled_monoid.h"
 #include "rewrite/blocks.h"
 #include "rewrite/links.h"
 #include "rewrite/passes.h"
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace tang::rewrite {
 using namespace graph;
 
 namespace {
+
+constexpr double least = 0x1p-100;
 
 class Reciprocals {
 public:
@@ -47,6 +52,39 @@ private:
            !t.over && !kept_.contains(id);
   }
 
+  /// 0, infinite, no number, or at least 2^-100: sums of weights of which the largest is 1.
+  bool is_never_tiny(const Comprehension& c, ExprId value) const {
+    std::vector<ExprId> open{value};
+    while (!open.empty()) {
+      ExprId id = open.back();
+      open.pop_back();
+      const Expr& e = s_[id];
+      if (e.op == Op::select) {
+        open.insert(open.end(), {e.operands[1], e.operands[2]});
+      } else if (e.op == Op::add && is_nothing(e.operands[1])) {
+        open.push_back(e.operands[0]);
+      } else if (e.op == Op::literal_real) {
+        if (e.real != 0 && std::fabs(e.real) < least) return false;
+      } else if (e.op != Op::acc || !c.reduction || !has_largest_weight(*c.reduction, e.ref)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  /// x - x: 0, or no number.
+  bool is_nothing(ExprId id) const {
+    const Expr& e = s_[id];
+    return e.op == Op::sub && e.operands[0] == e.operands[1];
+  }
+  /// A sum of positive constants of which that at the reference is added whole.
+  bool has_largest_weight(const Reduction& r, uint32_t field) const {
+    const Expr& body = s_[r.body[field]];
+    if (body.op != Op::literal_real || body.real < least) return false;
+    auto scaled = scaled_monoid(graph_, graph_[r.monoid]);
+    return scaled && std::any_of(scaled->amounts.begin(), scaled->amounts.end(),
+                                 [&](const auto& a) { return a.field == field && a.fall; });
+  }
+
   void find() {
     TensorSet stays, grows;
     for (const Node& node : nodes_) {
@@ -55,7 +93,8 @@ private:
         if (!c) stays.insert(id);
       if (!c) continue;
       for (const Result& result : c->results)
-        if (!c->scan && is_plain(result.tensor)) chosen_.insert(result.tensor);
+        if (!c->scan && is_plain(result.tensor) && is_never_tiny(*c, result.value))
+          chosen_.insert(result.tensor);
       count(*c, stays, grows);
     }
     std::erase_if(chosen_, [&](TensorId id) { return stays.contains(id) || !grows.contains(id); });
