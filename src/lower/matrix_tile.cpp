@@ -27,9 +27,9 @@ public:
   Built run() {
     auto& v = b_.values();
     frame_.place();
-    // The last group may have more blocks than there are rows; without columns there are no blocks.
+    // The last group may have more blocks than there are rows. A block of columns has some.
     b_.when(v.both(v.less(frame_.rows.first, frame_.rows.count),
-                   v.less(v.integer(0), frame_.cols.count)),
+                   v.less(frame_.cols.first, frame_.cols.count)),
             [&] { body(); });
     return b_.finish();
   }
