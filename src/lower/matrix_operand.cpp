@@ -94,8 +94,8 @@ void MatrixOperand::fill(ValueId slot, ValueId step, int part, int parts) {
 }
 
 /// One vector, or one element on its way through registers. What lies behind the end of the sum
-/// becomes 0. Points behind the last are copies of it: nobody stores what is summed for them, and so
-/// copies need no condition that changes from line to line.
+/// becomes 0. Points behind the last are copies of it: nobody stores what is summed for them, and
+/// so copies need no condition that changes from line to line.
 void MatrixOperand::copy(ValueId slot, ValueId step, ValueId line, int element) {
   Builder& b = f_.b;
   auto& v = b.values();

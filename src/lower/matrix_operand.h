@@ -56,7 +56,7 @@ private:
   const atomics::Row *each_ = nullptr, *round_ = nullptr;
   kernel::TensorId tile_, fragments_;
   kernel::TensorId ahead_; ///< the thread's part of a chunk that comes through registers
-  ValueId chunk_, row_; ///< the thread's unit of a line, and its first line
+  ValueId chunk_, row_;    ///< the thread's unit of a line, and its first line
 };
 
 } // namespace tang::lower

@@ -63,24 +63,30 @@ private:
   void main_loop() {
     auto& v = b_.values();
     int ahead = f_.pipeline - 1, rounds = f_.block_k / frame_.atom_k;
-    ValueId steps = v.ceildiv(frame_.depth, f_.block_k);
+    // Registers hold one chunk more, which gets its slot when a whole chunk was multiplied
+    // meanwhile.
+    bool held = rows_.through_registers();
+    ValueId steps = v.ceildiv(frame_.depth, f_.block_k), none = v.integer(0);
     for (int s = 0; s < ahead; ++s) {
       fill(v.integer(s), v.integer(s), 0, 1);
       settle(v.integer(s));
       commit();
     }
+    if (held) fill(none, v.integer(ahead), 0, 1);
     arrive();
-    load(0, v.integer(0), 0);
-    b_.loop("k", v.integer(0), steps, v.integer(1), LoopKind::serial, [&](ValueId k) {
-      ValueId ring = v.integer(f_.pipeline), later = v.add(k, v.integer(ahead));
+    load(0, none, 0);
+    b_.loop("k", none, steps, v.integer(1), LoopKind::serial, [&](ValueId k) {
+      ValueId ring = v.integer(f_.pipeline), coming = v.add(k, v.integer(ahead)),
+              later = held ? v.add(coming, v.integer(1)) : coming;
       ValueId slot = b_.let("slot", v.binary(Op::mod, k, ring)),
               next = b_.let("next", v.binary(Op::mod, v.add(k, v.integer(1)), ring)),
-              filled = b_.let("filled", v.binary(Op::mod, later, ring));
+              filled = b_.let("filled", v.binary(Op::mod, coming, ring));
+      settle(filled);
       // An even number of rounds: the first of a chunk is always in the same buffer. Copies start
       // a few in every round, so that products run beside all of them.
       for (int q = 0; q < rounds; ++q) {
         bool last = q + 1 == rounds;
-        if (last) settle(filled), arrive();
+        if (last) arrive();
         load((q + 1) % 2, last ? next : slot, last ? 0 : (q + 1) * frame_.atom_k);
         if (!last) fill(filled, later, q, rounds - 1);
         if (q + 2 == rounds) commit();
@@ -113,8 +119,7 @@ private:
 
   /// The oldest chunk under way is there, and everybody is done with the one before.
   void arrive() {
-    if (!rows_.through_registers())
-      b_.emit({kernel::Atom{wait_, {}, {f_.pipeline - 2}, {}}});
+    if (!rows_.through_registers()) b_.emit({kernel::Atom{wait_, {}, {f_.pipeline - 2}, {}}});
     b_.emit({kernel::Barrier{}});
   }
 

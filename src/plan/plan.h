@@ -33,8 +33,8 @@ struct Fields {
   friend bool operator==(const Fields&, const Fields&) = default;
 };
 
-/// Neighbours that a thread copies at once into a tile of a product on matrix units: a vector, and no
-/// less than a word.
+/// Neighbours that a thread copies at once into a tile of a product on matrix units: a vector, and
+/// no less than a word.
 int copied_at_once(const Fields& fields);
 
 /// Something a launcher can test about an extent.

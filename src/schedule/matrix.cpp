@@ -44,8 +44,8 @@ std::optional<std::pair<ExprId, ExprId>> factors(const Graph& graph, const Compr
   return both ? std::optional(std::pair(a, b)) : std::nullopt;
 }
 
-/// Whether a read moves as vectors along an axis to which a part's beginning is added, a multiple of
-/// the vector.
+/// Whether a read moves as vectors along an axis to which a part's beginning is added, a multiple
+/// of the vector.
 bool moves_behind_offset(const Graph& graph, const graph::Expr& read, const Axis& axis, int width) {
   const graph::Expr& last = graph.exprs[read.operands.back()];
   const graph::Tensor& t = graph[graph::TensorId(read.ref)];
@@ -219,8 +219,10 @@ std::optional<int64_t> matrix_parts(const Graph& graph, const Comprehension& c,
     int64_t ns = time_ns(best_tile(part, machine), part, machine);
     // Each part is written and read again.
     int64_t merged = parts * sizes->rows * sizes->cols * sizes->batch * 8;
-    if (parts > 1) ns += launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
-    if (parts == 1 || (ns * 5 < time_ns(best_tile(*sizes, machine), *sizes, machine) * 4 && ns < least))
+    if (parts > 1)
+      ns += launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
+    if (parts == 1 ||
+        (ns * 5 < time_ns(best_tile(*sizes, machine), *sizes, machine) * 4 && ns < least))
       best = parts, least = ns;
   }
   return best;

@@ -53,7 +53,11 @@ int64_t time_ns(const Tile& t, const ProductSizes& sizes, const Machine& machine
 }
 
 Tile best_tile(const ProductSizes& sizes, const Machine& machine) {
-  if (5 * blocks_of(large_tile, sizes) >= int64_t{3} * machine.units) return large_tile;
+  int64_t whole = int64_t{large_tile.block_m} * large_tile.block_n,
+          points = sizes.rows * sizes.cols * sizes.batch;
+  // Most multiprocessors have a block of it, and most of a block has points.
+  if (5 * points >= 3 * machine.units * whole && blocks_of(large_tile, sizes) * whole <= 2 * points)
+    return large_tile;
   return time_ns(medium_tile, sizes, machine) < time_ns(small_tile, sizes, machine) ? medium_tile
                                                                                     : small_tile;
 }

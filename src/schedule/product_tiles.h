@@ -33,7 +33,7 @@ int64_t blocks_of(const Tile& tile, const ProductSizes& sizes);
 /// A block per multiprocessor at a time, each as slow as the slower of its products and its copies.
 /// 0 where the machine's rates are not known.
 int64_t time_ns(const Tile& tile, const ProductSizes& sizes, const Machine& machine);
-/// `depth` counts only among tiles that do not fill the machine.
+/// The large tile where it fills the machine, else which of the smaller ones is through sooner.
 Tile best_tile(const ProductSizes& sizes, const Machine& machine);
 
 } // namespace tang::schedule

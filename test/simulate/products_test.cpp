@@ -128,8 +128,14 @@ TEST_CASE("lines that begin anywhere stay on matrix units", "[products][unaligne
 
 TEST_CASE("no variant of a product is left to scalar tiles", "[products][unaligned]") {
   for (const Form& form : forms) {
-    Compiled compiled = compile({product(form, "bf16", false, false), "product.tg", "sm_80", 2,
-                                 {{"M", 8}, {"N", 8}, {"K", 8}}, false, "", true});
+    Compiled compiled = compile({product(form, "bf16", false, false),
+                                 "product.tg",
+                                 "sm_80",
+                                 2,
+                                 {{"M", 8}, {"N", 8}, {"K", 8}},
+                                 false,
+                                 "",
+                                 true});
     for (const kernel::Kernel& k : compiled.program.kernels) {
       INFO(form.name << ": " << k.name);
       CHECK(kernel::to_text(k).find("mma.") != std::string::npos);
@@ -152,10 +158,9 @@ TEST_CASE("odd sizes: an empty sum, and what is not finite", "[products][unalign
 
 TEST_CASE("a long sum for few points is added up in parts", "[products][parts]") {
   for (const Form& form : forms)
-    for (const Sizes& sizes : {Sizes{{"M", 24}, {"N", 40}, {"K", 8192}},
-                               Sizes{{"M", 1}, {"N", 129}, {"K", 4096}}}) {
+    for (const Sizes& sizes :
+         {Sizes{{"M", 24}, {"N", 40}, {"K", 8192}}, Sizes{{"M", 4}, {"N", 129}, {"K", 4096}}}) {
       INFO(form.name);
-      // Lines along the points begin anywhere where their number is odd: no parts, and no wrong sum.
       std::string text = product(form, "bf16", false, true);
       check(text, sizes, "sm_80", "", {}, true);
       Compiled compiled = compile({text, "product.tg", "sm_80", 2, sizes, true, "", true});
@@ -163,10 +168,10 @@ TEST_CASE("a long sum for few points is added up in parts", "[products][parts]")
       CHECK(compiled.program.steps.size() == 2);
     }
   // Enough tiles, or too short a sum: one kernel.
-  for (const Sizes& sizes : {Sizes{{"M", 2048}, {"N", 2048}, {"K", 2048}},
-                             Sizes{{"M", 24}, {"N", 40}, {"K", 128}}}) {
-    Compiled compiled =
-        compile({product(forms[0], "f16", false, true), "product.tg", "sm_80", 2, sizes, true, "", true});
+  for (const Sizes& sizes :
+       {Sizes{{"M", 2048}, {"N", 2048}, {"K", 2048}}, Sizes{{"M", 24}, {"N", 40}, {"K", 128}}}) {
+    Compiled compiled = compile(
+        {product(forms[0], "f16", false, true), "product.tg", "sm_80", 2, sizes, true, "", true});
     CHECK(compiled.program.slots.empty());
   }
 }
