@@ -35,6 +35,11 @@ std::string count_of(const kernel::Program& program) {
   return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
 }
 
+/// What was reached, where it was measured.
+int64_t per_us(const targets::Roof* roof) {
+  return roof ? static_cast<int64_t>(roof->achievable.value_or(roof->hard) / 1e6) : 0;
+}
+
 schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Input& input,
                                    const CompileOptions& options) {
   const targets::Target& target = *spec.target;
@@ -51,8 +56,11 @@ schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Input&
                                      : machine.shared_bytes;
   machine.rounds_operands = options.native_operands;
   machine.registers = static_cast<int>(target.limit(LimitKey::registers_per_core));
-  if (spec.device)
+  if (spec.device) {
     machine.units = static_cast<int>(spec.device->capacity(targets::CapacityKey::sm_count));
+    machine.cache_bytes_per_us = per_us(spec.device->roof(targets::RoofKey::l2_bytes_per_s));
+    machine.product_flop_per_us = per_us(spec.device->roof(targets::RoofKey::f16_mma_flop_per_s));
+  }
   return machine;
 }
 

@@ -2,6 +2,7 @@
 // One operand of a product on matrix units: a ring of tiles in shared memory, how they are filled,
 // and the fragments that warps load from them.
 #include "lower/matrix_frame.h"
+#include <functional>
 
 namespace tang::lower {
 
@@ -12,8 +13,14 @@ public:
                 int block, int warp, const atomics::Operand& fragment);
 
   void allocate();
-  /// Starts to copy chunk number `step` into a slot of the ring.
-  void fill(ValueId slot, ValueId step);
+  /// Which lines and which units of a line the thread copies, for every chunk.
+  void place();
+  /// Starts to copy part `part` of `parts` of chunk number `step` into a slot of the ring.
+  void fill(ValueId slot, ValueId step, int part, int parts);
+  /// Puts a chunk into its slot that came through registers; nothing where copies do so themselves.
+  void settle(ValueId slot);
+  /// Whether a chunk comes through registers: lines begin where no copy of a word does.
+  bool through_registers() const { return unit() > f_.f.vector; }
   /// Loads the fragments of a warp from term `k` of a slot on.
   void load(int buffer, ValueId slot, int k);
   /// The first register of fragment number `i`.
@@ -30,6 +37,10 @@ private:
   void round(int buffer, ValueId i);
   kernel::Ref tile_element(ValueId slot, ValueId point, ValueId term) const;
   kernel::Ref memory();
+  void copy(ValueId slot, ValueId step, ValueId line, int element);
+  void over_lines(int first, int end, const std::function<void(ValueId)>& inside);
+  int unit() const { return plan::copied_at_once(f_.f); }
+  int lines_at_once() const { return f_.thread_count / (inner() / unit()); }
   int outer() const { return along_sum_ ? block_ : f_.f.block_k; }
   int inner() const { return along_sum_ ? f_.f.block_k : block_; }
 
@@ -44,6 +55,8 @@ private:
   layout::Layout fragment_;                    ///< or value by value
   const atomics::Row *each_ = nullptr, *round_ = nullptr;
   kernel::TensorId tile_, fragments_;
+  kernel::TensorId ahead_; ///< the thread's part of a chunk that comes through registers
+  ValueId chunk_, row_;    ///< the thread's unit of a line, and its first line
 };
 
 } // namespace tang::lower

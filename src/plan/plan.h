@@ -33,6 +33,10 @@ struct Fields {
   friend bool operator==(const Fields&, const Fields&) = default;
 };
 
+/// Neighbours that a thread copies at once into a tile of a product on matrix units: a vector, and
+/// no less than a word.
+int copied_at_once(const Fields& fields);
+
 /// Something a launcher can test about an extent.
 struct Fact {
   enum class Kind : uint8_t { divisible, at_most };

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/text_writer.h"
 #include "plan/plan.h"
+#include <algorithm>
 
 namespace tang::plan {
 
@@ -30,6 +31,11 @@ std::string_view name(Precision precision) {
 graph::ElemType format_of(Precision precision) {
   TANG_CHECK(precision != Precision::full, "full precision has no format of its own");
   return *graph::type_of_name(precision == Precision::tf32 ? "f32" : name(precision));
+}
+
+int copied_at_once(const Fields& fields) {
+  int bits = graph::info(format_of(fields.precision)).bits;
+  return std::max(fields.vector, 32 / bits);
 }
 
 Precision precision_of(graph::ElemType format, bool tf32) {

@@ -17,7 +17,10 @@ struct Machine {
   int64_t dynamic_shared_bytes = 49152; ///< per block, where the launcher asks for it
   int registers = 65536;                ///< 32-bit, per multiprocessor
   int units = 1;                        ///< multiprocessors or cores
-  bool allow_tf32 = false;              ///< factors of f32 may lose 13 bits
+  /// Rates of the whole device, 0 = not known: bytes between the last cache and all
+  /// multiprocessors, and operations of 16-bit products in matrix units.
+  int64_t cache_bytes_per_us = 0, product_flop_per_us = 0;
+  bool allow_tf32 = false; ///< factors of f32 may lose 13 bits
   /// A computed factor of a product may be rounded to the format of the other, as matrix units need
   /// (language.md 5, operand rule).
   bool rounds_operands = true;

@@ -1,6 +1,7 @@
 // Products on matrix units: all four ways in which operands lie, batches, epilogues, partial tiles.
 #include "support.h"
 #include <catch2/catch.hpp>
+#include <limits>
 
 using namespace tang;
 using namespace tang::simulate_test;
@@ -37,8 +38,9 @@ bool uses_units(const Outcome& outcome) {
 }
 
 void check(const std::string& text, const Sizes& sizes, const std::string& target,
-           const std::string& schedule = "", std::optional<size_t> variant = {}) {
-  Compiled compiled = compile({text, "product.tg", target, 2, sizes, false, schedule, true});
+           const std::string& schedule = "", std::optional<size_t> variant = {},
+           bool bound = false) {
+  Compiled compiled = compile({text, "product.tg", target, 2, sizes, bound, schedule, true});
   interpret::RunOptions options;
   options.only_variant = variant;
   Outcome outcome = simulate(compiled, data_of(compiled, 7), options);
@@ -104,4 +106,72 @@ TEST_CASE("stated tiles: rings of two to five chunks, one warp and many", "[prod
                      fmt::format("{} in 0..8192 step 8", dim));
       check(text, {{"M", 72}, {"N", 88}, {"K", 104}}, "sm_80", schedule);
     }
+}
+
+TEST_CASE("lines that begin anywhere stay on matrix units", "[products][unaligned]") {
+  for (const Form& form : forms) {
+    std::string text = product(form, "f16", false, true);
+    // One dim after the other is odd; the rest would allow vectors.
+    const Sizes odd[] = {{{"M", 17}, {"N", 8}, {"K", 16}},   {{"M", 16}, {"N", 3}, {"K", 40}},
+                         {{"M", 8}, {"N", 24}, {"K", 33}},   {{"M", 129}, {"N", 127}, {"K", 65}},
+                         {{"M", 1}, {"N", 1}, {"K", 1}},     {{"M", 2}, {"N", 130}, {"K", 31}},
+                         {{"M", 127}, {"N", 257}, {"K", 3}}, {{"M", 255}, {"N", 9}, {"K", 129}}};
+    for (const Sizes& sizes : odd) {
+      INFO(form.name << " " << sizes[0].second << " " << sizes[1].second << " " << sizes[2].second);
+      check(text, sizes, "sm_80");
+    }
+    INFO(form.name);
+    check(text, odd[3], "sm_90a", "", {}, true);
+    check(product(form, "bf16", true, false), {{"B", 2}, {"M", 33}, {"N", 17}, {"K", 35}}, "sm_80");
+  }
+}
+
+TEST_CASE("no variant of a product is left to scalar tiles", "[products][unaligned]") {
+  for (const Form& form : forms) {
+    Compiled compiled = compile({product(form, "bf16", false, false),
+                                 "product.tg",
+                                 "sm_80",
+                                 2,
+                                 {{"M", 8}, {"N", 8}, {"K", 8}},
+                                 false,
+                                 "",
+                                 true});
+    for (const kernel::Kernel& k : compiled.program.kernels) {
+      INFO(form.name << ": " << k.name);
+      CHECK(kernel::to_text(k).find("mma.") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("odd sizes: an empty sum, and what is not finite", "[products][unaligned]") {
+  std::string text = product(forms[1], "f16", false, true);
+  Compiled compiled =
+      compile({text, "product.tg", "sm_80", 2, {{"M", 33}, {"N", 17}, {"K", 0}}, false, "", true});
+  CHECK(simulate(compiled, data_of(compiled, 3)).faults == std::vector<std::string>());
+  compiled.dims = {33, 17, 35};
+  driver::TestVectors data = data_of(compiled, 5);
+  data.inputs[0].reals[40] = std::numeric_limits<double>::infinity();
+  data.inputs[1].reals[20] = std::numeric_limits<double>::quiet_NaN();
+  evaluate_again(compiled, data);
+  CHECK(simulate(compiled, data).faults == std::vector<std::string>());
+}
+
+TEST_CASE("a long sum for few points is added up in parts", "[products][parts]") {
+  for (const Form& form : forms)
+    for (const Sizes& sizes :
+         {Sizes{{"M", 24}, {"N", 40}, {"K", 8192}}, Sizes{{"M", 4}, {"N", 129}, {"K", 4096}}}) {
+      INFO(form.name);
+      std::string text = product(form, "bf16", false, true);
+      check(text, sizes, "sm_80", "", {}, true);
+      Compiled compiled = compile({text, "product.tg", "sm_80", 2, sizes, true, "", true});
+      CHECK(compiled.program.slots.size() == 1);
+      CHECK(compiled.program.steps.size() == 2);
+    }
+  // Enough tiles, or too short a sum: one kernel.
+  for (const Sizes& sizes :
+       {Sizes{{"M", 2048}, {"N", 2048}, {"K", 2048}}, Sizes{{"M", 24}, {"N", 40}, {"K", 128}}}) {
+    Compiled compiled = compile(
+        {product(forms[0], "f16", false, true), "product.tg", "sm_80", 2, sizes, true, "", true});
+    CHECK(compiled.program.slots.empty());
+  }
 }
