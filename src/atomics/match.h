@@ -32,8 +32,10 @@ struct GroupShape {
   Kind kind = Kind::commit;
   std::string token;
 };
-/// An f32 in a register becomes the nearest that a tf32 unit reads whole.
-struct Rounding {};
+/// An f32 in a register becomes what tf32 units are given of it.
+struct Rounding {
+  Rounds to = Rounds::nearest;
+};
 /// What a kernel may ask an instruction for.
 using Leaf = std::variant<Product, MoveShape, FragmentShape, GroupShape, Rounding>;
 

@@ -59,7 +59,9 @@ const Axis* contiguous_axis(const Graph& graph, const Comprehension& c, ExprId o
 struct Tile {
   int block_m, block_n, depth, warp_m, warp_n, pipeline, raster;
 };
-constexpr Tile large{256, 128, 128, 64, 64, 3, 8}, small{64, 128, 128, 32, 64, 4, 1};
+constexpr Tile large_whole{256, 128, 128, 64, 64, 3, 8}, small_whole{64, 128, 128, 32, 64, 4, 1};
+/// Of split factors, which need twice the registers beside the accumulators.
+constexpr Tile large_split{128, 128, 128, 64, 32, 3, 8}, small_split{64, 64, 128, 32, 32, 4, 1};
 
 /// Of both operands' rings, padded by 16 bytes a line (by 32 where each word is loaded by itself),
 /// whichever way their memory lies.
@@ -93,6 +95,8 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
     if (format && *format != type) return std::nullopt;
     format = type;
     product.precision = plan::precision_of(type, machine.allow_tf32);
+    if (type == ElemType::f32 && machine.may_split.contains(c.results[0].tensor))
+      product.precision = plan::Precision::tf32x3;
     if (product.precision == plan::Precision::full) return std::nullopt;
     const Axis* axis = contiguous_axis(graph, c, operand, *side, product.copied());
     bool along_points = axis && axis != &c.reduction->axes.back();
@@ -104,7 +108,8 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
   bool whole = graph::scalar_of(*format) == graph::Scalar::integer;
   product.row = atomics::find(
       machine.target, atomics::Product{whole ? ElemType::i32 : ElemType::f32, *format, *format,
-                                       product.precision == plan::Precision::tf32});
+                                       product.precision == plan::Precision::tf32 ||
+                                           product.precision == plan::Precision::tf32x3});
   if (!product.row ||
       !atomics::find(machine.target, atomics::GroupShape{atomics::Kind::commit, "cp_async"}))
     return std::nullopt;
@@ -156,6 +161,8 @@ bool add_tile(const Graph& graph, const MatrixProduct& product, const Machine& m
 void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
                          const MatrixProduct& product, const Machine& machine,
                          plan::KernelPlan& kernel) {
+  bool split = plan::is_split(product.precision);
+  const Tile &large = split ? large_split : large_whole, &small = split ? small_split : small_whole;
   auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
   if (rows && cols) {
     int64_t blocks =
@@ -180,6 +187,9 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
                                          const plan::Fields& f, const Machine& machine) {
   auto sides = graph::sides_of(graph, c);
   auto product = matrix_product(graph, c, sides, machine);
+  if (plan::is_split(f.precision) && !machine.may_split.contains(c.results[0].tensor))
+    return fmt::format("`precision: {}` needs an error budget that the prediction keeps",
+                       plan::name(f.precision));
   if (!product) return "it is no product of two factors in one format that matrix units take";
   if (f.precision != product->precision)
     return fmt::format("its factors are {}, not {}", plan::name(product->precision),
