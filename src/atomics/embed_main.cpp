@@ -65,7 +65,7 @@ void print(TextWriter& out, size_t number, const Row& row) {
              i.greatest, i.step);
   out.line("    r.zero_fills = {};", row.zero_fills);
   out.line("    r.accumulates = {};", row.accumulates);
-  out.line("    r.rounds = {};", row.rounds);
+  out.line("    r.rounds = Rounds::{};", name(row.rounds));
   out.line("    r.flushes = {};", row.flushes);
   out.line("    r.fma = {};", row.fma);
   for (const auto& [dialect, text] : row.print)

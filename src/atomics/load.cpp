@@ -34,6 +34,8 @@ constexpr Memory memories[] = {Memory::global, Memory::shared, Memory::registers
 constexpr Kind kinds[] = {Kind::move, Kind::matmul, Kind::unary,     Kind::commit,
                           Kind::wait, Kind::shfl,   Kind::reduction, Kind::sync};
 
+constexpr Rounds roundings[] = {Rounds::nearest, Rounds::head, Rounds::rest};
+
 class Loader {
 public:
   Loader(const SourceManager& sources, FileId file, std::set<std::string>& taken, Sink& sink)
@@ -75,7 +77,14 @@ private:
     if (table.has("op")) row.op = reader_.text(table, "op");
     if (table.has("immediates")) immediates(reader_.table(table, "immediates", {}), row);
     if (table.has("otherwise")) row.zero_fills = reader_.text(table, "otherwise") == "zero";
-    if (table.has("rounds")) row.rounds = reader_.text(table, "rounds") == "nearest";
+    if (table.has("rounds")) {
+      std::string rounds = reader_.text(table, "rounds");
+      if (auto found = named(roundings, rounds))
+        row.rounds = *found;
+      else
+        reader_.report(tang::Kind::table_bad_value, reader_.place(table, "rounds"),
+                       "`{}` is no way to round: nearest, head, rest", rounds);
+    }
     if (table.has("subnormals")) row.flushes = reader_.text(table, "subnormals") == "zero";
     if (table.has("operands")) operands(reader_.table(table, "operands", {}), row);
     if (table.has("accumulates"))

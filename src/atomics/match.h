@@ -32,8 +32,10 @@ struct GroupShape {
   Kind kind = Kind::commit;
   std::string token;
 };
-/// An f32 in a register becomes the nearest that a tf32 unit reads whole.
-struct Rounding {};
+/// An f32 in a register becomes what tf32 units are given of it.
+struct Rounding {
+  Rounds to = Rounds::nearest;
+};
 /// A function of an f32 in a register, as exact as the unit is; subnormal results may be 0.
 struct Function {
   std::string op; ///< as rows name it: exp2

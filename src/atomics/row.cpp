@@ -27,6 +27,16 @@ std::string_view name(Kind kind) {
   return "";
 }
 
+std::string_view name(Rounds rounds) {
+  switch (rounds) {
+  case Rounds::no: return "no";
+  case Rounds::nearest: return "nearest";
+  case Rounds::head: return "head";
+  case Rounds::rest: return "rest";
+  }
+  return "";
+}
+
 const Operand& Row::operand(std::string_view name) const {
   auto at = std::find_if(operands.begin(), operands.end(),
                          [&](const Operand& operand) { return operand.name == name; });

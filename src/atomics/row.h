@@ -28,6 +28,12 @@ std::string_view name(Memory memory);
 enum class Kind : uint8_t { move, matmul, unary, commit, wait, shfl, reduction, sync };
 std::string_view name(Kind kind);
 
+/// What a Move within the registers of a thread makes of an f32, so that tf32 units read it as it
+/// is: the nearest number that they read whole; or one of the two parts of a split product, `head`:
+/// the largest finite one towards 0 (of NaN the largest there is), and `rest`: what that leaves.
+enum class Rounds : uint8_t { no, nearest, head, rest };
+std::string_view name(Rounds rounds);
+
 struct Operand {
   std::string name;                    ///< D, A, B; dst, src
   std::optional<graph::ElemType> type; ///< empty: any format of so many bits (`b16`)
@@ -66,11 +72,11 @@ struct Row {
   std::string op;    ///< shfl: index, xor, up, down; reduction: add, min, max, and, or, xor; unary:
                      ///< exp2; sync: a word
   std::vector<Immediate> immediates;
-  bool zero_fills = false;  ///< takes a predicate: where it fails, the destination becomes 0
-  bool accumulates = false; ///< the first operand is read too
-  bool rounds = false;      ///< the destination is the nearest that a tf32 unit reads whole
-  bool flushes = false;     ///< subnormal results are 0
-  int64_t fma = 0;          ///< multiply-adds of one issue
+  bool zero_fills = false;    ///< takes a predicate: where it fails, the destination becomes 0
+  bool accumulates = false;   ///< the first operand is read too
+  Rounds rounds = Rounds::no; ///< how the destination differs from the source
+  bool flushes = false;       ///< subnormal results are 0
+  int64_t fma = 0;            ///< multiply-adds of one issue
   std::map<std::string, std::string> print; ///< by dialect
   std::string source;
 

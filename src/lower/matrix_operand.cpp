@@ -32,8 +32,15 @@ MatrixOperand::MatrixOperand(MatrixFrame& frame, ExprId operand, const MatrixPoi
   along_sum_ = !graph::contiguous_along(f_.g, operand, f_.c.points[points.axes.back()].index);
   choose_load(fragment.layout);
   if (!f_.tf32) return;
-  round_ = ask(f_.b, f_.e.machine, atomics::Rounding{});
-  TANG_CHECK(round_, "nothing rounds to tf32 for `{}`", f_.e.name);
+  auto rounding = [&](atomics::Rounds to) {
+    const atomics::Row* row = ask(f_.b, f_.e.machine, atomics::Rounding{to});
+    TANG_CHECK(row, "nothing makes the {} tf32 for `{}`", atomics::name(to), f_.e.name);
+    return row;
+  };
+  if (f_.split)
+    head_ = rounding(atomics::Rounds::head), rest_ = rounding(atomics::Rounds::rest);
+  else
+    round_ = rounding(atomics::Rounds::nearest);
 }
 
 /// As many fragments at once as an instruction loads; else each register by itself.
@@ -64,6 +71,9 @@ void MatrixOperand::allocate() {
                       {int64_t{outer()} * pitch, pitch, 1});
   fragments_ = f_.b.fragments(name_ + "_frag", f_.format,
                               {2, warp_ / (atom_ * group_), int64_t{values_} * group_});
+  if (f_.split)
+    rests_ = f_.b.fragments(name_ + "_rest", f_.format,
+                            {1, warp_ / (atom_ * group_), int64_t{values_} * group_});
 }
 
 void MatrixOperand::place() {
@@ -197,10 +207,24 @@ void MatrixOperand::round(int buffer, ValueId i) {
   });
 }
 
-Ref MatrixOperand::fragment(int buffer, ValueId i) {
+void MatrixOperand::split(int buffer) {
+  if (!f_.split) return;
+  auto& v = f_.b.values();
+  f_.b.spec("Move", "", {fragments_, rests_}, {fragments_}, [&] {
+    f_.b.loop("i", warp_ / (atom_ * group_), LoopKind::unrolled, [&](ValueId i) {
+      f_.b.loop("e", int64_t{values_} * group_, LoopKind::unrolled, [&](ValueId e) {
+        Ref value{fragments_, {v.integer(buffer), i, e}}, rest{rests_, {v.integer(0), i, e}};
+        f_.b.emit({kernel::Atom{rest_, {rest, value}, {}, {}}});
+        f_.b.emit({kernel::Atom{head_, {value, value}, {}, {}}});
+      });
+    });
+  });
+}
+
+Ref MatrixOperand::at(kernel::TensorId registers, int buffer, ValueId i) {
   auto& v = f_.b.values();
   ValueId group = v.integer(group_);
-  return {fragments_,
+  return {registers,
           {v.integer(buffer), v.binary(Op::floordiv, i, group),
            v.mul(v.binary(Op::mod, i, group), v.integer(values_))}};
 }

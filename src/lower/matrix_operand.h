@@ -23,8 +23,11 @@ public:
   bool through_registers() const { return unit() > f_.f.vector; }
   /// Loads the fragments of a warp from term `k` of a slot on.
   void load(int buffer, ValueId slot, int k);
-  /// The first register of fragment number `i`.
-  kernel::Ref fragment(int buffer, ValueId i);
+  /// Makes heads of the fragments in a buffer, and keeps their rests, where factors are split.
+  void split(int buffer);
+  /// The first register of fragment number `i`; of a split factor that of the head.
+  kernel::Ref fragment(int buffer, ValueId i) { return at(fragments_, buffer, i); }
+  kernel::Ref rest(ValueId i) { return at(rests_, 0, i); }
   kernel::TensorId registers() const { return fragments_; }
   kernel::TensorId tile() const { return tile_; }
   /// Neighbours in memory are terms of the sum.
@@ -35,6 +38,7 @@ private:
   void load_whole(int buffer, ValueId slot, int k);
   void load_each(int buffer, ValueId slot, int k);
   void round(int buffer, ValueId i);
+  kernel::Ref at(kernel::TensorId registers, int buffer, ValueId i);
   kernel::Ref tile_element(ValueId slot, ValueId point, ValueId term) const;
   kernel::Ref memory();
   void copy(ValueId slot, ValueId step, ValueId line, int element);
@@ -53,8 +57,8 @@ private:
   int group_ = 1;                              ///< fragments that are loaded together
   std::optional<atomics::FragmentLoad> whole_; ///< by a warp together
   layout::Layout fragment_;                    ///< or value by value
-  const atomics::Row *each_ = nullptr, *round_ = nullptr;
-  kernel::TensorId tile_, fragments_;
+  const atomics::Row *each_ = nullptr, *round_ = nullptr, *head_ = nullptr, *rest_ = nullptr;
+  kernel::TensorId tile_, fragments_, rests_;
   kernel::TensorId ahead_; ///< the thread's part of a chunk that comes through registers
   ValueId chunk_, row_;    ///< the thread's unit of a line, and its first line
 };

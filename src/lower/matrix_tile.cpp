@@ -133,16 +133,25 @@ private:
     });
   }
 
+  /// Small products go first, each kind over all sums, which do not wait for each other.
   void multiply(int buffer) {
-    auto& v = b_.values();
+    for (MatrixOperand* operand : {&rows_, &cols_}) operand->split(buffer);
     b_.spec("MatMul", "", {sums_}, {rows_.registers(), cols_.registers()}, [&] {
-      over_sums([&](ValueId i, ValueId j) {
-        b_.emit({kernel::Atom{
-            frame_.product,
-            {{sums_, {i, j, v.integer(0)}}, rows_.fragment(buffer, i), cols_.fragment(buffer, j)},
-            {},
-            {}}});
-      });
+      auto a = [&](ValueId i) { return rows_.fragment(buffer, i); };
+      auto b = [&](ValueId j) { return cols_.fragment(buffer, j); };
+      if (frame_.split) {
+        add_products([&](ValueId i) { return rows_.rest(i); }, b);
+        add_products(a, [&](ValueId j) { return cols_.rest(j); });
+      }
+      add_products(a, b);
+    });
+  }
+
+  void add_products(const std::function<kernel::Ref(ValueId i)>& a,
+                    const std::function<kernel::Ref(ValueId j)>& b) {
+    auto& v = b_.values();
+    over_sums([&](ValueId i, ValueId j) {
+      b_.emit({kernel::Atom{frame_.product, {{sums_, {i, j, v.integer(0)}}, a(i), b(j)}, {}, {}}});
     });
   }
 

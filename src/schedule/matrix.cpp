@@ -104,6 +104,8 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
     if (format && *format != type) return std::nullopt;
     format = type;
     product.precision = plan::precision_of(type, machine.allow_tf32);
+    if (type == ElemType::f32 && machine.may_split.contains(c.results[0].tensor))
+      product.precision = plan::Precision::tf32x3;
     if (product.precision == plan::Precision::full) return std::nullopt;
     const Axis* axis = contiguous_axis(graph, c, operand, *side, product.copied());
     bool along_points = axis && axis != &c.reduction->axes.back();
@@ -115,7 +117,8 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
   bool whole = graph::scalar_of(*format) == graph::Scalar::integer;
   product.row = atomics::find(
       machine.target, atomics::Product{whole ? ElemType::i32 : ElemType::f32, *format, *format,
-                                       product.precision == plan::Precision::tf32});
+                                       product.precision == plan::Precision::tf32 ||
+                                           product.precision == plan::Precision::tf32x3});
   if (!product.row ||
       !atomics::find(machine.target, atomics::GroupShape{atomics::Kind::commit, "cp_async"}))
     return std::nullopt;
@@ -181,6 +184,7 @@ void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph
   auto add = [&](const Tile& tile, Known known, std::vector<plan::Fact> when) {
     return add_tile(graph, c, sides, product, machine, tile, known, std::move(when), kernel);
   };
+  const Tiles& tiles = tiles_of(product.precision);
   auto sizes = sizes_of(graph, c, sides, product);
   // A launcher asks about one extent at a time.
   if (!sizes && sides.m.size() == 1 && sides.n.size() == 1) {
@@ -189,15 +193,15 @@ void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph
     auto at_most = [&](ExprId extent, int64_t most) {
       return plan::Fact{plan::Fact::Kind::at_most, extent, most};
     };
-    if (!rows) add(small_tile, Known::all, {at_most(m, 256)});
-    if (!rows && !cols) add(small_tile, Known::all, {at_most(m, 1024), at_most(n, 2304)});
+    if (!rows) add(tiles.small, Known::all, {at_most(m, 256)});
+    if (!rows && !cols) add(tiles.small, Known::all, {at_most(m, 1024), at_most(n, 2304)});
   }
-  Tile tile = sizes ? best_tile(*sizes, machine) : large_tile;
+  Tile tile = sizes ? best_tile(tiles, *sizes, machine) : tiles.large;
   if (add(tile, Known::all, {})) return;
   bool columns_known = std::find(product.vectors.begin(), product.vectors.end(),
                                  c.points[sides.n.back()].extent) != product.vectors.end();
   if (!columns_known && add(tile, Known::vectors, {})) return;
-  if (!copies_any(product.bits())) return;
+  if (!copies_any(product.bits()) || plan::is_split(product.precision)) return;
   bool few = sizes && 5 * blocks_of(unaligned_tile, *sizes) < 3 * int64_t{machine.units};
   add(few ? small_unaligned_tile : unaligned_tile, Known::nothing, {});
 }
@@ -206,23 +210,24 @@ std::optional<int64_t> matrix_parts(const Graph& graph, const Comprehension& c,
                                     const graph::Sides& sides, const MatrixProduct& product,
                                     const Machine& machine) {
   constexpr int64_t most = 64, launch_ns = 2000;
+  const Tiles& tiles = tiles_of(product.precision);
   auto sizes = sizes_of(graph, c, sides, product);
   if (!sizes || c.reduction->axes.size() != 1) return std::nullopt;
   auto depth = graph.exprs.as_integer(c.reduction->axes[0].extent);
-  if (!depth || time_ns(small_tile, *sizes, machine) == 0) return std::nullopt;
+  if (!depth || time_ns(tiles.small, *sizes, machine) == 0) return std::nullopt;
   int64_t best = 1, least = 0;
   for (int64_t parts = 1; parts <= most; ++parts) {
     // Parts end where chunks of every tile do.
     if (parts > 1 && (*depth % parts || *depth / parts % (1024 / product.bits()))) continue;
     ProductSizes part = *sizes;
     part.depth = *depth / parts, part.batch *= parts;
-    int64_t ns = time_ns(best_tile(part, machine), part, machine);
+    int64_t ns = time_ns(best_tile(tiles_of(product.precision), part, machine), part, machine);
     // Each part is written and read again.
     int64_t merged = parts * sizes->rows * sizes->cols * sizes->batch * 8;
     if (parts > 1)
       ns += launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
     if (parts == 1 ||
-        (ns * 5 < time_ns(best_tile(*sizes, machine), *sizes, machine) * 4 && ns < least))
+        (ns * 5 < time_ns(best_tile(tiles, *sizes, machine), *sizes, machine) * 4 && ns < least))
       best = parts, least = ns;
   }
   return best;
@@ -232,6 +237,9 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
                                          const plan::Fields& f, const Machine& machine) {
   auto sides = graph::sides_of(graph, c);
   auto product = matrix_product(graph, c, sides, machine);
+  if (plan::is_split(f.precision) && !machine.may_split.contains(c.results[0].tensor))
+    return fmt::format("`precision: {}` needs an error budget that the prediction keeps",
+                       plan::name(f.precision));
   if (!product) return "it is no product of two factors in one format that matrix units take";
   if (f.precision != product->precision)
     return fmt::format("its factors are {}, not {}", plan::name(product->precision),

@@ -52,14 +52,15 @@ int64_t time_ns(const Tile& t, const ProductSizes& sizes, const Machine& machine
   return ceildiv(blocks_of(t, sizes), machine.units) * (block + start_ns);
 }
 
-Tile best_tile(const ProductSizes& sizes, const Machine& machine) {
-  int64_t whole = int64_t{large_tile.block_m} * large_tile.block_n,
+Tile best_tile(const Tiles& tiles, const ProductSizes& sizes, const Machine& machine) {
+  int64_t whole = int64_t{tiles.large.block_m} * tiles.large.block_n,
           points = sizes.rows * sizes.cols * sizes.batch;
   // Most multiprocessors have a block of it, and most of a block has points.
-  if (5 * points >= 3 * machine.units * whole && blocks_of(large_tile, sizes) * whole <= 2 * points)
-    return large_tile;
-  return time_ns(medium_tile, sizes, machine) < time_ns(small_tile, sizes, machine) ? medium_tile
-                                                                                    : small_tile;
+  if (5 * points >= 3 * machine.units * whole &&
+      blocks_of(tiles.large, sizes) * whole <= 2 * points)
+    return tiles.large;
+  return time_ns(tiles.medium, sizes, machine) < time_ns(tiles.small, sizes, machine) ? tiles.medium
+                                                                                      : tiles.small;
 }
 
 } // namespace tang::schedule

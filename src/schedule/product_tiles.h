@@ -10,10 +10,20 @@ struct Tile {
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
 };
 
-/// 8 warps of 64 x 64 reach the most (measured on an H200 in code for sm_80); the others serve
-/// problems that would leave multiprocessors idle.
-inline constexpr Tile large_tile{256, 128, 128, 64, 64, 3, 8},
-    medium_tile{128, 128, 128, 64, 32, 4, 1}, small_tile{64, 128, 128, 32, 64, 4, 1};
+/// The large one where it fills the machine; the others serve problems that would leave
+/// multiprocessors idle.
+struct Tiles {
+  Tile large, medium, small;
+};
+/// 8 warps of 64 x 64 reach the most (measured on an H200 in code for sm_80).
+inline constexpr Tiles whole_tiles{
+    {256, 128, 128, 64, 64, 3, 16}, {128, 128, 128, 64, 32, 4, 1}, {64, 128, 128, 32, 64, 4, 1}};
+/// Of split factors, which need twice the registers beside the accumulators.
+inline constexpr Tiles split_tiles{
+    {128, 128, 128, 64, 32, 3, 16}, {128, 128, 128, 64, 32, 3, 1}, {64, 64, 128, 32, 32, 4, 1}};
+inline const Tiles& tiles_of(plan::Precision precision) {
+  return plan::is_split(precision) ? split_tiles : whole_tiles;
+}
 /// Operands whose lines begin anywhere pass through registers, which shallower chunks leave room.
 inline constexpr Tile unaligned_tile{128, 128, 64, 64, 32, 2, 8},
     small_unaligned_tile{64, 64, 64, 32, 32, 2, 1};
@@ -34,6 +44,6 @@ int64_t blocks_of(const Tile& tile, const ProductSizes& sizes);
 /// 0 where the machine's rates are not known.
 int64_t time_ns(const Tile& tile, const ProductSizes& sizes, const Machine& machine);
 /// The large tile where it fills the machine, else which of the smaller ones is through sooner.
-Tile best_tile(const ProductSizes& sizes, const Machine& machine);
+Tile best_tile(const Tiles& tiles, const ProductSizes& sizes, const Machine& machine);
 
 } // namespace tang::schedule

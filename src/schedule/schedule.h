@@ -3,6 +3,7 @@
 // made by legality and a model of traffic and waves, in integer arithmetic, never by measurement.
 #include "atomics/table.h"
 #include "plan/plan.h"
+#include <set>
 
 namespace tang::schedule {
 
@@ -24,6 +25,9 @@ struct Machine {
   /// A computed factor of a product may be rounded to the format of the other, as matrix units need
   /// (language.md 5, operand rule).
   bool rounds_operands = true;
+  /// Results whose products of f32 may run as sums over parts: a budget holds with them.
+  std::set<graph::TensorId> may_split;
+  bool split_pays = false; ///< three products of tf32 take less time than one of f32
 };
 
 /// level 0: one naive point kernel per comprehension. From 1: rows and tiles.

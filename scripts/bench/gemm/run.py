@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Matrix products beside cuBLAS, side by side in one run.
 
-    for f in scripts/bench/gemm/*.tg; do
+    for f in scripts/bench/gemm/gemm_[ntg]*.tg; do
       tangc $f --target sm_80:h200 --specialize='M=128,N=4096,K=4096;M=256,N=256,K=65536' -d DIR; done
     python3 scripts/bench/gemm/run.py DIR [MxNxK...]
 
-Random bf16 data; operands rotate over more than three times the L2; medians of CUDA-event times. `ratio` is cuBLAS's
+Random bf16 data (f32.py has products of f32); operands rotate over more than three times the L2; medians of CUDA-event times. `ratio` is cuBLAS's
 time over ours. `gemm_gelu` is compared with the plain product of cuBLAS, and its cost over our own plain product is
 shown. Errors are relative to the largest value of a float32 product. Sizes that `--specialize` names may run in parts. Needs nvcc, a CUDA device and PyTorch.
 """
