@@ -49,9 +49,10 @@ bool repeats(const Operand& operand) {
 
 void check_op(const Row& row, std::vector<std::string>& faults) {
   static const std::set<std::string> exchanges{"index", "xor", "up", "down"},
-      monoids{"add", "min", "max", "and", "or", "xor"};
+      monoids{"add", "min", "max", "and", "or", "xor"}, functions{"exp2"};
   bool takes = row.kind == Kind::shfl        ? exchanges.contains(row.op)
                : row.kind == Kind::reduction ? monoids.contains(row.op)
+               : row.kind == Kind::unary     ? functions.contains(row.op)
                : row.kind == Kind::sync      ? !row.op.empty()
                                              : row.op.empty();
   if (!takes) faults.push_back(fmt::format("`{}` is no op of a {}", row.op, name(row.kind)));

@@ -35,6 +35,7 @@ std::string enumerator(Memory memory) {
 }
 
 std::string enumerator(Kind kind) {
+  if (kind == Kind::unary) return "unary";
   std::string text(name(kind));
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -64,7 +65,8 @@ void print(TextWriter& out, size_t number, const Row& row) {
              i.greatest, i.step);
   out.line("    r.zero_fills = {};", row.zero_fills);
   out.line("    r.accumulates = {};", row.accumulates);
-  out.line("    r.rounds = {};", row.rounds);
+  out.line("    r.rounds = Rounds::{};", name(row.rounds));
+  out.line("    r.flushes = {};", row.flushes);
   out.line("    r.fma = {};", row.fma);
   for (const auto& [dialect, text] : row.print)
     out.line("    r.print[{}] = {};", literal(dialect), literal(text));

@@ -31,8 +31,10 @@ std::optional<int> bits_of(std::string_view type) {
 }
 
 constexpr Memory memories[] = {Memory::global, Memory::shared, Memory::registers};
-constexpr Kind kinds[] = {Kind::move, Kind::matmul,    Kind::commit, Kind::wait,
-                          Kind::shfl, Kind::reduction, Kind::sync};
+constexpr Kind kinds[] = {Kind::move, Kind::matmul, Kind::unary,     Kind::commit,
+                          Kind::wait, Kind::shfl,   Kind::reduction, Kind::sync};
+
+constexpr Rounds roundings[] = {Rounds::nearest, Rounds::head, Rounds::rest};
 
 class Loader {
 public:
@@ -41,9 +43,10 @@ public:
 
   std::optional<std::vector<Row>> run() {
     std::vector<Row> rows;
-    for (const Table& table : reader_.roots(
-             {"name", "spec", "threads", "operands", "requires", "native_on", "completion", "cost",
-              "accumulates", "immediates", "otherwise", "rounds", "op", "print", "source"}))
+    for (const Table& table :
+         reader_.roots({"name", "spec", "threads", "operands", "requires", "native_on",
+                        "completion", "cost", "accumulates", "immediates", "otherwise", "rounds",
+                        "subnormals", "op", "print", "source"}))
       rows.push_back(row(table));
     if (!reader_.ok()) return std::nullopt;
     return rows;
@@ -60,7 +63,8 @@ private:
       row.kind = *kind;
     else
       reader_.report(tang::Kind::table_bad_value, reader_.place(table, "spec"),
-                     "`{}` is no spec of a row: Move, MatMul, Commit, Wait, Shfl, Reduction, Sync",
+                     "`{}` is no spec of a row: Move, MatMul, UnaryPointwise, Commit, Wait, Shfl, "
+                     "Reduction, Sync",
                      spec);
     row.threads = extents(table, "threads", reader_.text(table, "threads")).threads;
     row.source = reader_.text(table, "source");
@@ -73,7 +77,15 @@ private:
     if (table.has("op")) row.op = reader_.text(table, "op");
     if (table.has("immediates")) immediates(reader_.table(table, "immediates", {}), row);
     if (table.has("otherwise")) row.zero_fills = reader_.text(table, "otherwise") == "zero";
-    if (table.has("rounds")) row.rounds = reader_.text(table, "rounds") == "nearest";
+    if (table.has("rounds")) {
+      std::string rounds = reader_.text(table, "rounds");
+      if (auto found = named(roundings, rounds))
+        row.rounds = *found;
+      else
+        reader_.report(tang::Kind::table_bad_value, reader_.place(table, "rounds"),
+                       "`{}` is no way to round: nearest, head, rest", rounds);
+    }
+    if (table.has("subnormals")) row.flushes = reader_.text(table, "subnormals") == "zero";
     if (table.has("operands")) operands(reader_.table(table, "operands", {}), row);
     if (table.has("accumulates"))
       row.accumulates =

@@ -118,7 +118,7 @@ std::string mismatch_of(const Row& row, const Product& leaf) {
 std::string mismatch_of(const Row& row, const MoveShape& leaf) {
   if (row.threads != 1) return fmt::format("{} threads issue it together", row.threads);
   if (row.operands.size() != 2) return "it has other operands";
-  if (row.rounds) return "it rounds";
+  if (row.rounds != Rounds::no) return "it rounds";
   const std::pair<const Operand&, Memory> sides[] = {{row.operands[0], leaf.to},
                                                      {row.operands[1], leaf.from}};
   for (const auto& [o, memory] : sides) {
@@ -150,8 +150,18 @@ std::string mismatch_of(const Row& row, const GroupShape& leaf) {
   return row.token == leaf.token ? "" : fmt::format("it is about `{}`", row.token);
 }
 
-std::string mismatch_of(const Row& row, const Rounding&) {
-  return row.rounds && row.threads == 1 && row.operands.size() == 2 ? "" : "it does not round";
+std::string mismatch_of(const Row& row, const Rounding& leaf) {
+  if (row.rounds == Rounds::no) return "it does not round";
+  if (row.rounds != leaf.to) return fmt::format("it gives the {}", name(row.rounds));
+  return row.threads == 1 && row.operands.size() == 2 ? "" : "it has other operands";
+}
+
+std::string mismatch_of(const Row& row, const Function& leaf) {
+  if (row.op != leaf.op) return fmt::format("it is `{}`", row.op);
+  bool one = row.threads == 1 && row.operands.size() == 2;
+  for (const Operand& o : row.operands)
+    one = one && o.memory == Memory::registers && o.type == ElemType::f32 && o.values == 1;
+  return one ? "" : "it is not about one f32 in a register";
 }
 
 } // namespace
@@ -161,6 +171,7 @@ Kind kind_of(const Leaf& leaf) {
                                [](const MoveShape&) { return Kind::move; },
                                [](const FragmentShape&) { return Kind::move; },
                                [](const Rounding&) { return Kind::move; },
+                               [](const Function&) { return Kind::unary; },
                                [](const GroupShape& group) { return group.kind; }},
                     leaf);
 }
@@ -186,7 +197,8 @@ std::string to_text(const Leaf& leaf) {
                 "Move of {} from shared memory, contiguous along {}, to registers {}",
                 format(f.type), f.contiguous, layout::to_text(f.fragment));
           },
-          [](const Rounding&) { return std::string("Move of f32 to the nearest tf32"); },
+          [](const Function& f) { return fmt::format("{} of f32", f.op); },
+          [](const Rounding& r) { return fmt::format("Move of f32 to the {} tf32", name(r.to)); },
           [&](const GroupShape& g) { return fmt::format("{} `{}`", name(g.kind), g.token); }},
       leaf);
 }

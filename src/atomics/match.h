@@ -32,10 +32,16 @@ struct GroupShape {
   Kind kind = Kind::commit;
   std::string token;
 };
-/// An f32 in a register becomes the nearest that a tf32 unit reads whole.
-struct Rounding {};
+/// An f32 in a register becomes what tf32 units are given of it.
+struct Rounding {
+  Rounds to = Rounds::nearest;
+};
+/// A function of an f32 in a register, as exact as the unit is; subnormal results may be 0.
+struct Function {
+  std::string op; ///< as rows name it: exp2
+};
 /// What a kernel may ask an instruction for.
-using Leaf = std::variant<Product, MoveShape, FragmentShape, GroupShape, Rounding>;
+using Leaf = std::variant<Product, MoveShape, FragmentShape, GroupShape, Rounding, Function>;
 
 /// The kind of the rows that a leaf is about.
 Kind kind_of(const Leaf& leaf);

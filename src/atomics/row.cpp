@@ -17,11 +17,22 @@ std::string_view name(Kind kind) {
   switch (kind) {
   case Kind::move: return "Move";
   case Kind::matmul: return "MatMul";
+  case Kind::unary: return "UnaryPointwise";
   case Kind::commit: return "Commit";
   case Kind::wait: return "Wait";
   case Kind::shfl: return "Shfl";
   case Kind::reduction: return "Reduction";
   case Kind::sync: return "Sync";
+  }
+  return "";
+}
+
+std::string_view name(Rounds rounds) {
+  switch (rounds) {
+  case Rounds::no: return "no";
+  case Rounds::nearest: return "nearest";
+  case Rounds::head: return "head";
+  case Rounds::rest: return "rest";
   }
   return "";
 }

@@ -23,9 +23,16 @@ std::string_view name(Memory memory);
 /// What a row does. `commit` closes a group of asynchronous moves, `wait` waits until at most so
 /// many groups as its immediate says are open. `shfl` gives each thread what another of its group
 /// holds, `reduction` combines over the axes that its output lacks, or into memory, atomically,
-/// `sync` orders threads, memory and what runs beside them; for these three `op` says how.
-enum class Kind : uint8_t { move, matmul, commit, wait, shfl, reduction, sync };
+/// `sync` orders threads, memory and what runs beside them, `unary` gives each element a function
+/// of the one beside it; for these four `op` says how.
+enum class Kind : uint8_t { move, matmul, unary, commit, wait, shfl, reduction, sync };
 std::string_view name(Kind kind);
+
+/// What a Move within the registers of a thread makes of an f32, so that tf32 units read it as it
+/// is: the nearest number that they read whole; or one of the two parts of a split product, `head`:
+/// the largest finite one towards 0 (of NaN the largest there is), and `rest`: what that leaves.
+enum class Rounds : uint8_t { no, nearest, head, rest };
+std::string_view name(Rounds rounds);
 
 struct Operand {
   std::string name;                    ///< D, A, B; dst, src
@@ -62,13 +69,14 @@ struct Row {
   std::string needs;                  ///< the first target that has it
   std::vector<std::string> native_on; ///< where it is no emulation: nowhere else it is selected
   std::string token; ///< class of what an asynchronous row returns; what commit and wait are about
-  std::string
-      op; ///< shfl: index, xor, up, down; reduction: add, min, max, and, or, xor; sync: a word
+  std::string op;    ///< shfl: index, xor, up, down; reduction: add, min, max, and, or, xor; unary:
+                     ///< exp2; sync: a word
   std::vector<Immediate> immediates;
-  bool zero_fills = false;  ///< takes a predicate: where it fails, the destination becomes 0
-  bool accumulates = false; ///< the first operand is read too
-  bool rounds = false;      ///< the destination is the nearest that a tf32 unit reads whole
-  int64_t fma = 0;          ///< multiply-adds of one issue
+  bool zero_fills = false;    ///< takes a predicate: where it fails, the destination becomes 0
+  bool accumulates = false;   ///< the first operand is read too
+  Rounds rounds = Rounds::no; ///< how the destination differs from the source
+  bool flushes = false;       ///< subnormal results are 0
+  int64_t fma = 0;            ///< multiply-adds of one issue
   std::map<std::string, std::string> print; ///< by dialect
   std::string source;
 

@@ -113,7 +113,7 @@ report::ReportInput report_input(const Everything& all, size_t target, size_t nu
                          {},
                          all.options.native_operands,
                          all.options.allow_tf32,
-                         all.errors};
+                         variant.errors.empty() ? all.errors : variant.errors};
   in.options.insert(in.options.end(), all.options.canonical.begin(), all.options.canonical.end());
   for (const parse::DimBinding& dim : all.session.common.dims)
     if (dim.lo == dim.hi) in.dims.push_back({dim.name, dim.lo});

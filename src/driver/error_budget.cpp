@@ -64,20 +64,14 @@ report::PredictedError error_of(const Array& exact, const Array& rounded) {
   return error;
 }
 
-bool has_budget(const graph::Tensor& t) {
-  return t.budget_rel || t.budget_abs;
+bool exceeds(double value, std::optional<double> limit) {
+  return limit && value > *limit;
 }
 
 void check(const graph::Tensor& tensor, const report::PredictedError& error,
            const std::string& sizes, Sink& sink) {
-  auto exceeds = [](double value, std::optional<double> limit) { return limit && value > *limit; };
-  // Where both are stated either will do: what is small beside the largest value may be large
-  // beside a small one.
+  if (keeps_budget(tensor, error)) return;
   bool relative = exceeds(error.relative, tensor.budget_rel);
-  bool absolute = exceeds(error.absolute, tensor.budget_abs);
-  bool beyond =
-      tensor.budget_rel && tensor.budget_abs ? relative && absolute : relative || absolute;
-  if (!beyond) return;
   Diagnostic& d =
       sink.report(Kind::budget_exceeded, tensor.span,
                   "the error of `{}` is {:.3g}, and its budget is {} {:.3g}", tensor.name,
@@ -96,6 +90,55 @@ std::string sizes_text(const graph::Graph& graph, const Dims& dims) {
 }
 
 } // namespace
+
+bool has_budget(const graph::Tensor& t) {
+  return t.budget_rel || t.budget_abs;
+}
+
+bool keeps_budget(const graph::Tensor& tensor, const report::PredictedError& error) {
+  bool relative = exceeds(error.relative, tensor.budget_rel);
+  bool absolute = exceeds(error.absolute, tensor.budget_abs);
+  // Where both are stated either will do: what is small beside the largest value may be large
+  // beside a small one.
+  return !(tensor.budget_rel && tensor.budget_abs ? relative && absolute : relative || absolute);
+}
+
+std::optional<Dims> sizes_for_prediction(const graph::Graph& graph) {
+  for (int64_t wanted : {64, 32, 16}) {
+    Dims dims;
+    for (const graph::Dim& dim : graph.dims) {
+      int64_t value = std::clamp(wanted, dim.lo, dim.hi);
+      dims.push_back(std::max(ceildiv(dim.lo, dim.step), value / dim.step) * dim.step);
+    }
+    auto steps = steps_of(graph, dims);
+    if (steps && *steps <= most_steps) return dims;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<report::PredictedError>> errors_at(const graph::Graph& graph,
+                                                             const Dims& dims, bool round_operands,
+                                                             const std::set<TensorId>& split,
+                                                             Sink& sink) {
+  interpret::Values inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    TensorId id = graph.inputs[i];
+    auto shape = interpret::shape_of(graph, id, dims);
+    if (!shape) return std::nullopt;
+    inputs[id] = interpret::random_array(interpret::tensor_at(graph, id, dims), *shape, 1, i);
+  }
+  interpret::EvalOptions options;
+  options.unrounded_outputs = true;
+  auto exact = interpret::evaluate(graph, inputs, dims, options, sink);
+  options.emulate = options.round_operations = true;
+  options.operand_rule = round_operands;
+  options.split_products = split;
+  auto rounded = exact ? interpret::evaluate(graph, inputs, dims, options, sink) : std::nullopt;
+  if (!rounded) return std::nullopt;
+  std::vector<report::PredictedError> errors;
+  for (TensorId id : graph.outputs) errors.push_back(error_of(exact->at(id), rounded->at(id)));
+  return errors;
+}
 
 void set_budgets(Input& input, const ErrorBudget& budget) {
   for (graph::Graph* graph : {&input.written, &input.graph})
@@ -122,26 +165,12 @@ std::vector<report::PredictedError> predicted_errors(const Input& input, bool ro
         .help("leave dims free, and the check takes small values of them");
     return {};
   }
-  interpret::Values inputs;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    TensorId id = graph.inputs[i];
-    auto shape = interpret::shape_of(graph, id, *dims);
-    if (!shape) return {};
-    inputs[id] = interpret::random_array(interpret::tensor_at(graph, id, *dims), *shape, 1, i);
-  }
-  interpret::EvalOptions options;
-  options.unrounded_outputs = true;
-  auto exact = interpret::evaluate(graph, inputs, *dims, options, sink);
-  options.emulate = options.round_operations = true;
-  options.operand_rule = round_operands;
-  auto rounded = exact ? interpret::evaluate(graph, inputs, *dims, options, sink) : std::nullopt;
-  if (!rounded) return {};
-  std::vector<report::PredictedError> errors;
-  for (TensorId id : graph.outputs) {
-    errors.push_back(error_of(exact->at(id), rounded->at(id)));
-    check(graph[report::stated(graph, id)], errors.back(), sizes_text(graph, *dims), sink);
-  }
-  return errors;
+  auto errors = errors_at(graph, *dims, round_operands, {}, sink);
+  if (!errors) return {};
+  for (size_t i = 0; i < errors->size(); ++i)
+    check(graph[report::stated(graph, graph.outputs[i])], (*errors)[i], sizes_text(graph, *dims),
+          sink);
+  return std::move(*errors);
 }
 
 } // namespace tang::driver

@@ -4,6 +4,7 @@
 #include "driver/error_budget.h"
 #include "driver/files.h"
 #include "driver/instructions.h"
+#include "driver/split_products.h"
 #include "graph/text.h"
 #include "graph/verify.h"
 #include "kernel/verify.h"
@@ -11,6 +12,7 @@
 #include "lower/lower.h"
 #include "report/report.h"
 #include "rewrite/passes.h"
+#include "rewrite/split_precision.h"
 #include "rewrite/split_reduction.h"
 #include "schedule/schedule.h"
 #include "schedule/split.h"
@@ -35,6 +37,11 @@ std::string count_of(const kernel::Program& program) {
   return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
 }
 
+/// What was reached, where it was measured.
+int64_t per_us(const targets::Roof* roof) {
+  return roof ? static_cast<int64_t>(roof->achievable.value_or(roof->hard) / 1e6) : 0;
+}
+
 schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Input& input,
                                    const CompileOptions& options) {
   const targets::Target& target = *spec.target;
@@ -51,8 +58,11 @@ schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Input&
                                      : machine.shared_bytes;
   machine.rounds_operands = options.native_operands;
   machine.registers = static_cast<int>(target.limit(LimitKey::registers_per_core));
-  if (spec.device)
+  if (spec.device) {
     machine.units = static_cast<int>(spec.device->capacity(targets::CapacityKey::sm_count));
+    machine.cache_bytes_per_us = per_us(spec.device->roof(targets::RoofKey::l2_bytes_per_s));
+    machine.product_flop_per_us = per_us(spec.device->roof(targets::RoofKey::f16_mma_flop_per_s));
+  }
   return machine;
 }
 
@@ -193,7 +203,7 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
                                        const targets::TargetSpec& spec,
                                        const CompileOptions& options, Sink& sink, Stages& stages) {
   const targets::Target& target = *spec.target;
-  Variant result{graph, {}, {}, {}};
+  Variant result{graph, {}, {}, {}, {}};
 
   // Reductions with too few rows for the machine run in parts.
   if (options.level >= 2) {
@@ -203,12 +213,20 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
                 [&] { return graph::to_text(result.graph); });
   }
 
+  // Products of f32 that a budget lets run as sums over parts, where matrix units gain by that.
+  schedule::Machine machine = schedule_machine(spec, input, options);
+  SplitProducts splits = split_products(result.graph, general, input, spec, options, machine, sink);
+  if (!splits.nodes.empty())
+    stages.done("split_precision", fmt::format("{} nodes", splits.nodes.size()));
+
   // Which nodes share a kernel, and how each runs: fields that a person can read and change.
-  result.plan =
-      schedule::schedule(result.graph, options.level, schedule_machine(spec, input, options));
-  schedule::apply(input.schedule, result.graph, result.plan, schedule_machine(spec, input, options),
-                  general, sink);
+  result.plan = schedule::schedule(result.graph, options.level, machine);
+  schedule::apply(input.schedule, result.graph, result.plan, machine, general, sink);
   if (!sink.ok()) return std::nullopt;
+  if (std::vector<size_t> split = split_nodes(result.plan); !split.empty()) {
+    result.graph = rewrite::split_precision(std::move(result.graph), split);
+    result.errors = std::move(splits.errors);
+  }
   stages.done(
       "schedule", fmt::format("{} steps", result.plan.steps.size()),
       [&] { return plan::to_text(result.graph, result.plan); }, "yaml");

@@ -4,6 +4,7 @@
 #include "driver/stages.h"
 #include "kernel/program.h"
 #include "plan/plan.h"
+#include "report/report.h"
 #include "schedule/explicit.h"
 
 namespace tang::driver {
@@ -51,6 +52,8 @@ struct Variant {
   plan::Plan plan;
   kernel::Program program; ///< as printed
   bound::Analysis bounds;  ///< of the plan
+  /// Of the outputs, where products are split; empty: the same as of any target.
+  std::vector<report::PredictedError> errors;
 };
 
 /// What one target gets.

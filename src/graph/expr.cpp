@@ -4,6 +4,7 @@
 #include "base/reachable.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace tang::graph {
 namespace {
@@ -179,6 +180,8 @@ ExprId ExprStore::unary(Op op, ExprId a) {
   if (op == Op::neg && x.op == Op::literal_int && x.integer != std::numeric_limits<int64_t>::min())
     return integer(-x.integer);
   if (op == Op::neg && x.op == Op::literal_real) return real(-x.real);
+  // Exactly rounded everywhere, as it is in the evaluation of the term.
+  if (op == Op::sqrt && x.op == Op::literal_real && x.real >= 0) return real(std::sqrt(x.real));
   if (op == Op::logical_not && x.op == Op::literal_bool) return boolean(x.integer == 0);
   if (op == Op::logical_not && x.op == Op::logical_not) return x.operands[0];
   Expr e;

@@ -40,20 +40,31 @@ public:
     return std::nullopt;
   }
 
-  /// The term that a weight of the right side is wherever the references are finite.
-  ExprId if_finite(ExprId weight) const {
-    if (!weight) return {};
-    ExprId apart = graph_.exprs[weight].operands[2];
-    const Expr& exp = graph_.exprs[apart];
-    if (exp.op != Op::exp) return {};
-    const Expr& difference = graph_.exprs[exp.operands[0]];
-    if (difference.op != Op::sub) return {};
-    const Expr &own = graph_.exprs[difference.operands[0]],
-               &other = graph_.exprs[difference.operands[1]];
-    return own.op == Op::rhs && other.op == Op::lhs && own.ref == other.ref ? apart : ExprId();
+  using Fall = ScaledMonoid::Amount::Fall;
+
+  /// The fall of both weights of an amount.
+  std::optional<Fall> fall(ExprId left, ExprId right) const {
+    if (!left || !right) return std::nullopt;
+    auto of_left = fall(left, Op::lhs, Op::rhs), of_right = fall(right, Op::rhs, Op::lhs);
+    return of_left == of_right ? of_left : std::nullopt;
   }
 
 private:
+  /// `other <= own ? 1 : exp(own - other)`
+  std::optional<Fall> fall(ExprId weight, Op own, Op other) const {
+    const Expr& choice = graph_.exprs[weight];
+    const Expr& power = graph_.exprs[choice.operands[2]];
+    if (power.op != Op::exp && power.op != Op::exp2) return std::nullopt;
+    const Expr &difference = graph_.exprs[power.operands[0]],
+               &condition = graph_.exprs[choice.operands[0]];
+    if (difference.op != Op::sub) return std::nullopt;
+    ExprId from = difference.operands[0], to = difference.operands[1];
+    if (condition.operands[0] != to || condition.operands[1] != from) return std::nullopt;
+    const Expr &a = graph_.exprs[from], &b = graph_.exprs[to];
+    if (a.op != own || b.op != other || a.ref != b.ref) return std::nullopt;
+    if (graph_.exprs[monoid_.combine[a.ref]].op != Op::max) return std::nullopt;
+    return Fall{a.ref, power.op};
+  }
   /// A term over references that is 1 where both sides have the same: a choice of which the
   /// condition holds there.
   bool is_weight(ExprId weight) const {
@@ -97,7 +108,7 @@ std::optional<ScaledMonoid> scaled_monoid(const Graph& graph, const Monoid& mono
     auto left = weights.of(sum.operands[0], Op::lhs, f),
          right = weights.of(sum.operands[1], Op::rhs, f);
     if (!left || !right) return std::nullopt;
-    out.amounts.push_back({f, *left, *right, weights.if_finite(*right)});
+    out.amounts.push_back({f, *left, *right, weights.fall(*left, *right)});
   }
   return out;
 }

@@ -23,9 +23,14 @@ struct ScaledMonoid {
     uint32_t field = 0;
     /// Terms over lhs and rhs of the references; empty = 1.
     ExprId left, right;
-    /// The right weight wherever the references are finite, as one term without a choice: the
-    /// exponential of their difference, which is 1 where they are equal. Empty where it is another.
-    ExprId right_if_finite;
+    /// Where both weights are powers, of 2 or e, of how far a side's reference lies below the other
+    /// side's greater one.
+    struct Fall {
+      uint32_t reference = 0;
+      Op power = Op::exp;
+      bool operator==(const Fall&) const = default;
+    };
+    std::optional<Fall> fall;
   };
   std::vector<Amount> amounts; ///< fields that start from 0 and add up
 };

@@ -1,6 +1,7 @@
 #pragma once
 // One comprehension as register code (program.h).
 #include "interpret/program.h"
+#include <set>
 #include <span>
 
 namespace tang::interpret {
@@ -9,8 +10,9 @@ struct CompileOptions {
   std::span<const int64_t> dims;                             ///< one value per dim of the graph
   const std::vector<std::vector<int64_t>>* shapes = nullptr; ///< of every tensor, by id
   bool emulate = false;
-  bool operand_rule = true;                       ///< with `emulate`
-  bool round_operations = false;                  ///< with `emulate`
+  bool operand_rule = true;                                  ///< with `emulate`
+  bool round_operations = false;                             ///< with `emulate`
+  const std::set<graph::TensorId>* split_products = nullptr; ///< with `emulate`; null: none
   graph::ElemType compute = graph::ElemType::f32; ///< emulated format of bodies and accumulators
   /// Outputs also keep their value before rounding, as tensor `id + graph.tensors.size()`.
   bool keep_unrounded = false;

@@ -177,6 +177,7 @@ void Builder::emit_real(const Expr& e, Key key, uint32_t d) {
     i.a = rounded(i.a, at->second.first);
     i.b = rounded(i.b, at->second.second);
   }
+  if (e.op == Op::mul && key.unit == 0 && is_split(key.id)) i.code = Code::split_product;
   emit(i);
   round_operation(d);
 }

@@ -27,6 +27,7 @@ public:
     compile_.dims = dims, compile_.shapes = &shapes_;
     compile_.operand_rule = options.operand_rule;
     compile_.round_operations = options.round_operations;
+    compile_.split_products = &options.split_products;
     compile_.emulate = options.emulate, compile_.keep_unrounded = options.unrounded_outputs;
   }
 

@@ -5,6 +5,7 @@
 #include "graph/graph.h"
 #include "interpret/value.h"
 #include <map>
+#include <set>
 #include <span>
 
 namespace tang::interpret {
@@ -19,6 +20,9 @@ struct EvalOptions {
   bool operand_rule = true;
   /// With `emulate`: every operation on reals also rounds to that format, as machine code does.
   bool round_operations = false;
+  /// With `emulate`: sums of products that are taken of tf32 parts (the law split_precision), by
+  /// their first result. Each product then rounds as those of the parts do.
+  std::set<graph::TensorId> split_products;
   /// Returned outputs are not rounded to their type. Readers of an output still see it rounded.
   bool unrounded_outputs = false;
   /// Return intermediates as well.

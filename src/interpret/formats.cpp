@@ -1,5 +1,6 @@
 #include "interpret/formats.h"
 #include "base/check.h"
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -86,6 +87,24 @@ double round_to(ElemType type, double x) {
   if (type == ElemType::f64) return x;
   if (type == ElemType::f32) return static_cast<double>(static_cast<float>(x));
   return round_narrow(format_of(type), x);
+}
+
+double cut_tf32(double x) {
+  if (std::isnan(x)) return x;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(x)) & ~uint32_t{0x1fff});
+}
+
+double tf32_head(double x) {
+  constexpr double largest = 0x1.ffcp127;
+  return std::isnan(x) ? largest : cut_tf32(std::clamp(x, -largest, largest));
+}
+
+double split_product(double a, double b) {
+  auto f32 = [](double x) { return round_to(ElemType::f32, x); };
+  double head_a = tf32_head(a), head_b = tf32_head(b);
+  double rest_a = cut_tf32(a - head_a), rest_b = cut_tf32(b - head_b);
+  double small = f32(f32(rest_a * head_b) + f32(head_a * rest_b));
+  return f32(small + f32(head_a * head_b));
 }
 
 double round_integer_to(ElemType type, int64_t x) {

@@ -14,6 +14,14 @@ using graph::ElemType;
 
 /// The value of `x` in the real format `type`.
 double round_to(ElemType type, double x);
+/// `x` as f32 without the 13 lower bits of its mantissa, which tf32 units do not read. NaN stays
+/// NaN.
+double cut_tf32(double x);
+/// The part of `x` that a split product takes first: finite, cut towards 0; the largest for NaN.
+double tf32_head(double x);
+/// The product of two f32 as the sum of three over their tf32 parts (the law split_precision), each
+/// operation in f32.
+double split_product(double a, double b);
 /// The value of an integer in the real format `type`, rounded once also above 2^53.
 double round_integer_to(ElemType type, int64_t x);
 

@@ -35,6 +35,7 @@ enum class Code : uint8_t {
   add_real,
   subtract_real,
   multiply_real,
+  split_product, ///< of reals, as the sum of three over tf32 parts
   divide_real,
   min_real,
   max_real,

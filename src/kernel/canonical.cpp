@@ -23,6 +23,7 @@ public:
     for (const ScalarParam& scalar : kernel_.scalars) variable(scalar.var);
     put(kernel_.blocks.size());
     for (const BlockMode& mode : kernel_.blocks) variable(mode.coordinate), value(mode.extent);
+    put(kernel_.descending);
     put(kernel_.threads.size());
     for (const ThreadMode& mode : kernel_.threads) variable(mode.coordinate), put(mode.extent);
     for (VarId flat : {kernel_.flat_block, kernel_.flat_thread}) {

@@ -159,6 +159,7 @@ struct Kernel {
   std::vector<ScalarParam> scalars; ///< in order
   std::vector<BlockMode> blocks;    ///< grid; empty = one block
   std::vector<ThreadMode> threads;  ///< block; the product is a constant; empty = one thread
+  bool descending = false;          ///< the hardware begins with the last block
   /// Set by `bind_grid`: the number of the block in the grid and of the thread in its block, from
   /// which the coordinates are defined. Empty = the coordinates still stand for themselves.
   VarId flat_block, flat_thread;

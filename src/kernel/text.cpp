@@ -103,7 +103,8 @@ private:
     for (const ThreadMode& mode : kernel_.threads)
       threads += fmt::format("{}{}: {}{}", threads.empty() ? "" : ", ", variable(mode.coordinate),
                              mode.extent, range(mode.coordinate, {0, mode.extent - 1}));
-    if (!kernel_.blocks.empty()) out_.line("blocks ({})", blocks);
+    if (!kernel_.blocks.empty())
+      out_.line("blocks ({}){}", blocks, kernel_.descending ? " descending" : "");
     if (!kernel_.threads.empty()) out_.line("threads ({})", threads);
     if (kernel_.flat_block)
       out_.line("flat block {}{}", variable(kernel_.flat_block), range(kernel_.flat_block, {0, {}}));

@@ -103,6 +103,14 @@ public:
     nest(branch.then, inside);
     if (!branch.then.empty()) emit({std::move(branch)});
   }
+  /// One of two bodies.
+  template <class F, class G>
+  void either(ValueId condition, F&& then, G&& otherwise) {
+    kernel::If branch{condition, {}, {}};
+    nest(branch.then, then);
+    nest(branch.otherwise, otherwise);
+    emit({std::move(branch)});
+  }
   template <class F>
   void spec(std::string kind, std::string comment, std::vector<kernel::TensorId> outputs,
             std::vector<kernel::TensorId> inputs, F&& inside) {

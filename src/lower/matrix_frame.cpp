@@ -10,7 +10,8 @@ MatrixFrame::MatrixFrame(const Emission& emission)
     : e(emission), g(e.graph), f(e.fields),
       c(std::get<graph::Comprehension>(e.nodes[0]->definition)), b(e.graph, e.name),
       terms(b, compute_type(e.graph, e.nodes)), axes(terms, c),
-      format(plan::format_of(f.precision)), tf32(f.precision == plan::Precision::tf32) {
+      format(plan::format_of(f.precision)), split(plan::is_split(f.precision)) {
+  tf32 = split || f.precision == plan::Precision::tf32;
   for (const auto& [step, last] : e.steps) b.declare_step(step, last);
   graph::Sides sides = graph::sides_of(g, c);
   batch = sides.batch, rows.axes = sides.m, cols.axes = sides.n;

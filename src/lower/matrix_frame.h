@@ -41,6 +41,7 @@ struct MatrixFrame {
 
   graph::ElemType format; ///< of both factors in memory
   bool tf32 = false;      ///< of which the unit reads the upper bits
+  bool split = false;     ///< a factor is two numbers, head and rest (the law split_precision)
   Type sum = Type::f32;   ///< of the accumulators
   const atomics::Row* product = nullptr;
   int atom_m = 0, atom_n = 0, atom_k = 0; ///< extents of one product

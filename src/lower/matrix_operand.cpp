@@ -1,5 +1,6 @@
 #include "lower/matrix_operand.h"
 #include "base/check.h"
+#include "lower/vectors.h"
 
 namespace tang::lower {
 
@@ -31,8 +32,15 @@ MatrixOperand::MatrixOperand(MatrixFrame& frame, ExprId operand, const MatrixPoi
   along_sum_ = !graph::contiguous_along(f_.g, operand, f_.c.points[points.axes.back()].index);
   choose_load(fragment.layout);
   if (!f_.tf32) return;
-  round_ = ask(f_.b, f_.e.machine, atomics::Rounding{});
-  TANG_CHECK(round_, "nothing rounds to tf32 for `{}`", f_.e.name);
+  auto rounding = [&](atomics::Rounds to) {
+    const atomics::Row* row = ask(f_.b, f_.e.machine, atomics::Rounding{to});
+    TANG_CHECK(row, "nothing makes the {} tf32 for `{}`", atomics::name(to), f_.e.name);
+    return row;
+  };
+  if (f_.split)
+    head_ = rounding(atomics::Rounds::head), rest_ = rounding(atomics::Rounds::rest);
+  else
+    round_ = rounding(atomics::Rounds::nearest);
 }
 
 /// As many fragments at once as an instruction loads; else each register by itself.
@@ -63,42 +71,76 @@ void MatrixOperand::allocate() {
                       {int64_t{outer()} * pitch, pitch, 1});
   fragments_ = f_.b.fragments(name_ + "_frag", f_.format,
                               {2, warp_ / (atom_ * group_), int64_t{values_} * group_});
+  if (f_.split)
+    rests_ = f_.b.fragments(name_ + "_rest", f_.format,
+                            {1, warp_ / (atom_ * group_), int64_t{values_} * group_});
 }
 
-void MatrixOperand::fill(ValueId slot, ValueId step) {
+void MatrixOperand::place() {
   Builder& b = f_.b;
   auto& v = b.values();
-  int unit = f_.f.vector, block_k = f_.f.block_k, chunks = inner() / unit;
-  int lines_at_once = f_.thread_count / chunks;
-  ValueId chunk = b.let("chunk", v.binary(Op::mod, f_.thread, v.integer(chunks))),
-          row = b.let("row", v.binary(Op::floordiv, f_.thread, v.integer(chunks)));
-  ValueId units =
-      along_sum_ ? f_.axes.groups_of_sum(unit) : f_.axes.groups_of_points(points_.axes, unit);
-  ValueId lines = along_sum_ ? points_.count : f_.depth;
-  ValueId first_unit =
-              along_sum_ ? v.mul(step, v.integer(block_k / unit)) : f_.divided(points_.first, unit),
-          first_line = along_sum_ ? points_.first : v.mul(step, v.integer(block_k));
-  ValueId at = b.let("unit", v.add(first_unit, chunk));
+  ValueId chunks = v.integer(inner() / unit());
+  chunk_ = b.let("chunk", v.binary(Op::mod, f_.thread, chunks));
+  row_ = b.let("row", v.binary(Op::floordiv, f_.thread, chunks));
+  if (through_registers())
+    ahead_ = b.registers(name_ + "_ahead", register_type(f_.format),
+                         {outer() / lines_at_once(), unit()});
+}
+
+void MatrixOperand::over_lines(int first, int end, const std::function<void(ValueId)>& inside) {
+  auto& v = f_.b.values();
+  if (end - first == 1)
+    inside(v.integer(first));
+  else if (end > first)
+    f_.b.loop("s", v.integer(first), v.integer(end), v.integer(1), LoopKind::unrolled, inside);
+}
+
+void MatrixOperand::fill(ValueId slot, ValueId step, int part, int parts) {
+  int lines = outer() / lines_at_once(), each = through_registers() ? unit() : 1;
+  over_lines(lines * part / parts, lines * (part + 1) / parts, [&](ValueId line) {
+    for (int element = 0; element < each; ++element)
+      f_.terms.scope([&] { copy(slot, step, line, element); });
+  });
+}
+
+/// One vector, or one element on its way through registers. What lies behind the end of the sum
+/// becomes 0. Points behind the last are copies of it: nobody stores what is summed for them, and
+/// so copies need no condition that changes from line to line.
+void MatrixOperand::copy(ValueId slot, ValueId step, ValueId line, int element) {
+  Builder& b = f_.b;
+  auto& v = b.values();
+  int vector = f_.f.vector, block_k = f_.f.block_k;
+  ValueId place = v.add(row_, v.mul(line, v.integer(lines_at_once()))),
+          within = v.add(v.mul(chunk_, v.integer(unit() / vector)), v.integer(element));
+  ValueId term = along_sum_ ? v.add(v.mul(step, v.integer(block_k / vector)), within)
+                            : b.let("term", v.add(v.mul(step, v.integer(block_k)), place)),
+          point = along_sum_ ? v.add(points_.first, place)
+                             : v.add(f_.divided(points_.first, vector), within);
+  ValueId exists = v.less(term, along_sum_ ? f_.axes.groups_of_sum(vector) : f_.depth);
+  f_.axes.bind_sum_if(term, along_sum_ ? vector : 1);
+  f_.axes.bind_points_near(points_.axes, point, along_sum_ ? 1 : vector);
+  if (through_registers()) {
+    Type type = register_type(f_.format);
+    ValueId zero = kernel::is_real(type) ? v.real(0, type) : v.integer(0, type);
+    ValueId loaded = b.load(name_ + "_one", type, memory(), exists, zero);
+    return b.store({ahead_, {line, v.integer(element)}}, loaded);
+  }
   const atomics::Row* move =
       ask(b, f_.e.machine,
           atomics::MoveShape{Memory::shared, Memory::global, f_.format,
-                             unit * graph::info(f_.format).bits / 8, true, true});
-  TANG_CHECK(move, "nothing copies {} elements of `{}`", unit, f_.e.name);
-  b.loop("s", outer() / lines_at_once, LoopKind::unrolled, [&](ValueId i) {
-    f_.terms.scope([&] {
-      ValueId place = v.add(row, v.mul(i, v.integer(lines_at_once)));
-      ValueId line = b.let("line", v.add(first_line, place));
-      ValueId exists = v.both(v.less(line, lines), v.less(at, units));
-      if (along_sum_) {
-        f_.axes.bind_points_if(points_.axes, line);
-        f_.axes.bind_sum_if(at, unit);
-      } else {
-        f_.axes.bind_sum_if(line);
-        f_.axes.bind_points_if(points_.axes, at, unit);
-      }
-      Ref to{tile_, {slot, place, v.mul(chunk, v.integer(unit))}};
-      b.emit({kernel::Atom{move, {to, memory()}, {}, exists}});
-    });
+                             vector * graph::info(f_.format).bits / 8, true, true});
+  TANG_CHECK(move, "nothing copies {} elements of `{}`", vector, f_.e.name);
+  Ref to{tile_, {slot, place, v.mul(chunk_, v.integer(vector))}};
+  b.emit({kernel::Atom{move, {to, memory()}, {}, exists}});
+}
+
+void MatrixOperand::settle(ValueId slot) {
+  if (!through_registers()) return;
+  auto& v = f_.b.values();
+  over_lines(0, outer() / lines_at_once(), [&](ValueId line) {
+    ValueId place = v.add(row_, v.mul(line, v.integer(lines_at_once())));
+    copy_vector(f_.b, {tile_, {slot, place, v.mul(chunk_, v.integer(unit()))}},
+                {ahead_, {line, v.integer(0)}}, f_.format, unit(), f_.e.machine.vector_bytes);
   });
 }
 
@@ -165,10 +207,24 @@ void MatrixOperand::round(int buffer, ValueId i) {
   });
 }
 
-Ref MatrixOperand::fragment(int buffer, ValueId i) {
+void MatrixOperand::split(int buffer) {
+  if (!f_.split) return;
+  auto& v = f_.b.values();
+  f_.b.spec("Move", "", {fragments_, rests_}, {fragments_}, [&] {
+    f_.b.loop("i", warp_ / (atom_ * group_), LoopKind::unrolled, [&](ValueId i) {
+      f_.b.loop("e", int64_t{values_} * group_, LoopKind::unrolled, [&](ValueId e) {
+        Ref value{fragments_, {v.integer(buffer), i, e}}, rest{rests_, {v.integer(0), i, e}};
+        f_.b.emit({kernel::Atom{rest_, {rest, value}, {}, {}}});
+        f_.b.emit({kernel::Atom{head_, {value, value}, {}, {}}});
+      });
+    });
+  });
+}
+
+Ref MatrixOperand::at(kernel::TensorId registers, int buffer, ValueId i) {
   auto& v = f_.b.values();
   ValueId group = v.integer(group_);
-  return {fragments_,
+  return {registers,
           {v.integer(buffer), v.binary(Op::floordiv, i, group),
            v.mul(v.binary(Op::mod, i, group), v.integer(values_))}};
 }

@@ -2,6 +2,7 @@
 // One operand of a product on matrix units: a ring of tiles in shared memory, how they are filled,
 // and the fragments that warps load from them.
 #include "lower/matrix_frame.h"
+#include <functional>
 
 namespace tang::lower {
 
@@ -12,12 +13,21 @@ public:
                 int block, int warp, const atomics::Operand& fragment);
 
   void allocate();
-  /// Starts to copy chunk number `step` into a slot of the ring.
-  void fill(ValueId slot, ValueId step);
+  /// Which lines and which units of a line the thread copies, for every chunk.
+  void place();
+  /// Starts to copy part `part` of `parts` of chunk number `step` into a slot of the ring.
+  void fill(ValueId slot, ValueId step, int part, int parts);
+  /// Puts a chunk into its slot that came through registers; nothing where copies do so themselves.
+  void settle(ValueId slot);
+  /// Whether a chunk comes through registers: lines begin where no copy of a word does.
+  bool through_registers() const { return unit() > f_.f.vector; }
   /// Loads the fragments of a warp from term `k` of a slot on.
   void load(int buffer, ValueId slot, int k);
-  /// The first register of fragment number `i`.
-  kernel::Ref fragment(int buffer, ValueId i);
+  /// Makes heads of the fragments in a buffer, and keeps their rests, where factors are split.
+  void split(int buffer);
+  /// The first register of fragment number `i`; of a split factor that of the head.
+  kernel::Ref fragment(int buffer, ValueId i) { return at(fragments_, buffer, i); }
+  kernel::Ref rest(ValueId i) { return at(rests_, 0, i); }
   kernel::TensorId registers() const { return fragments_; }
   kernel::TensorId tile() const { return tile_; }
   /// Neighbours in memory are terms of the sum.
@@ -28,8 +38,13 @@ private:
   void load_whole(int buffer, ValueId slot, int k);
   void load_each(int buffer, ValueId slot, int k);
   void round(int buffer, ValueId i);
+  kernel::Ref at(kernel::TensorId registers, int buffer, ValueId i);
   kernel::Ref tile_element(ValueId slot, ValueId point, ValueId term) const;
   kernel::Ref memory();
+  void copy(ValueId slot, ValueId step, ValueId line, int element);
+  void over_lines(int first, int end, const std::function<void(ValueId)>& inside);
+  int unit() const { return plan::copied_at_once(f_.f); }
+  int lines_at_once() const { return f_.thread_count / (inner() / unit()); }
   int outer() const { return along_sum_ ? block_ : f_.f.block_k; }
   int inner() const { return along_sum_ ? f_.f.block_k : block_; }
 
@@ -42,8 +57,10 @@ private:
   int group_ = 1;                              ///< fragments that are loaded together
   std::optional<atomics::FragmentLoad> whole_; ///< by a warp together
   layout::Layout fragment_;                    ///< or value by value
-  const atomics::Row *each_ = nullptr, *round_ = nullptr;
-  kernel::TensorId tile_, fragments_;
+  const atomics::Row *each_ = nullptr, *round_ = nullptr, *head_ = nullptr, *rest_ = nullptr;
+  kernel::TensorId tile_, fragments_, rests_;
+  kernel::TensorId ahead_; ///< the thread's part of a chunk that comes through registers
+  ValueId chunk_, row_;    ///< the thread's unit of a line, and its first line
 };
 
 } // namespace tang::lower

@@ -12,8 +12,7 @@ namespace {
 
 class Results {
 public:
-  Results(MatrixFrame& frame, kernel::TensorId sums, bool pairs)
-      : f_(frame), sums_(sums), pairs_(pairs) {}
+  Results(MatrixFrame& frame, kernel::TensorId sums) : f_(frame), sums_(sums) {}
 
   void run() {
     auto& v = f_.b.values();
@@ -40,8 +39,8 @@ private:
       pairs &= result.extra.empty() && !t.over && t.strides.empty() && !graph::is_packed(t.type) &&
                f_.b.store_prefix.empty();
     }
-    bool even = f_.f.vector % first.size.factor == 0 && pairs_;
-    return pairs && even ? static_cast<int>(first.size.factor) : 1;
+    bool known = f_.f.store % first.size.factor == 0;
+    return pairs && known ? static_cast<int>(first.size.factor) : 1;
   }
 
   /// Visits the values of the accumulators along the rows, and for each those along the columns.
@@ -136,15 +135,14 @@ private:
 
   MatrixFrame& f_;
   kernel::TensorId sums_;
-  bool pairs_;
   ValueId lane_m_, lane_n_, tile_m_;
   int unit_ = 1; ///< columns that are stored together
 };
 
 } // namespace
 
-void emit_matrix_results(MatrixFrame& frame, kernel::TensorId sums, bool pairs) {
-  Results(frame, sums, pairs).run();
+void emit_matrix_results(MatrixFrame& frame, kernel::TensorId sums) {
+  Results(frame, sums).run();
 }
 
 } // namespace tang::lower

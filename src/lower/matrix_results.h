@@ -4,8 +4,7 @@
 
 namespace tang::lower {
 
-/// `sums`: (atoms along rows, atoms along columns, values of a thread). `pairs`: neighbouring
-/// columns may be stored at once.
-void emit_matrix_results(MatrixFrame& frame, kernel::TensorId sums, bool pairs);
+/// `sums`: (atoms along rows, atoms along columns, values of a thread).
+void emit_matrix_results(MatrixFrame& frame, kernel::TensorId sums);
 
 } // namespace tang::lower

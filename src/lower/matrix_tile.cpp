@@ -27,8 +27,9 @@ public:
   Built run() {
     auto& v = b_.values();
     frame_.place();
-    // The last group may have more blocks than there are rows.
-    b_.when(f_.raster > 1 ? v.less(frame_.rows.first, frame_.rows.count) : ValueId(),
+    // The last group may have more blocks than there are rows. A block of columns has some.
+    b_.when(v.both(v.less(frame_.rows.first, frame_.rows.count),
+                   v.less(frame_.cols.first, frame_.cols.count)),
             [&] { body(); });
     return b_.finish();
   }
@@ -44,7 +45,7 @@ private:
 
   void body() {
     auto& v = b_.values();
-    for (MatrixOperand* operand : {&rows_, &cols_}) operand->allocate();
+    for (MatrixOperand* operand : {&rows_, &cols_}) operand->allocate(), operand->place();
     int values = frame_.product->operands[0].values;
     sums_ = b_.registers("acc", frame_.sum,
                          {f_.warp_m / frame_.atom_m, f_.warp_n / frame_.atom_n, values});
@@ -56,51 +57,69 @@ private:
       });
     });
     main_loop();
-    emit_matrix_results(frame_, sums_, !cols_.along_sum());
+    emit_matrix_results(frame_, sums_);
   }
 
   void main_loop() {
     auto& v = b_.values();
     int ahead = f_.pipeline - 1, rounds = f_.block_k / frame_.atom_k;
-    ValueId steps = v.ceildiv(frame_.depth, f_.block_k);
-    for (int s = 0; s < ahead; ++s) fill(v.integer(s), v.integer(s));
+    // Registers hold one chunk more, which gets its slot when a whole chunk was multiplied
+    // meanwhile.
+    bool held = rows_.through_registers();
+    ValueId steps = v.ceildiv(frame_.depth, f_.block_k), none = v.integer(0);
+    for (int s = 0; s < ahead; ++s) {
+      fill(v.integer(s), v.integer(s), 0, 1);
+      settle(v.integer(s));
+      commit();
+    }
+    if (held) fill(none, v.integer(ahead), 0, 1);
     arrive();
-    load(0, v.integer(0), 0);
-    b_.loop("k", v.integer(0), steps, v.integer(1), LoopKind::serial, [&](ValueId k) {
-      ValueId ring = v.integer(f_.pipeline);
+    load(0, none, 0);
+    b_.loop("k", none, steps, v.integer(1), LoopKind::serial, [&](ValueId k) {
+      ValueId ring = v.integer(f_.pipeline), coming = v.add(k, v.integer(ahead)),
+              later = held ? v.add(coming, v.integer(1)) : coming;
       ValueId slot = b_.let("slot", v.binary(Op::mod, k, ring)),
-              next = b_.let("next", v.binary(Op::mod, v.add(k, v.integer(1)), ring));
-      // An even number of rounds: the first of a chunk is always in the same buffer.
+              next = b_.let("next", v.binary(Op::mod, v.add(k, v.integer(1)), ring)),
+              filled = b_.let("filled", v.binary(Op::mod, coming, ring));
+      settle(filled);
+      // An even number of rounds: the first of a chunk is always in the same buffer. Copies start
+      // a few in every round, so that products run beside all of them.
       for (int q = 0; q < rounds; ++q) {
         bool last = q + 1 == rounds;
         if (last) arrive();
         load((q + 1) % 2, last ? next : slot, last ? 0 : (q + 1) * frame_.atom_k);
-        if (q == 0) {
-          ValueId later = v.add(k, v.integer(ahead));
-          fill(b_.let("filled", v.binary(Op::mod, later, ring)), later);
-        }
+        if (!last) fill(filled, later, q, rounds - 1);
+        if (q + 2 == rounds) commit();
         multiply(q % 2);
       }
     });
   }
 
-  /// Chunk number `step` of both operands into a slot of the ring; nothing where there is none.
-  void fill(ValueId slot, ValueId step) {
+  /// Starts to copy a part of chunk number `step` of both operands into a slot of the ring.
+  void fill(ValueId slot, ValueId step, int part, int parts) {
     auto& v = b_.values();
-    ValueId some = v.both(
-        v.less(v.mul(step, v.integer(f_.block_k)), frame_.depth),
-        v.both(v.less(v.integer(0), frame_.rows.count), v.less(v.integer(0), frame_.cols.count)));
-    b_.when(some, [&] {
+    // Terms over several axes behind the last mean the last, which there must be.
+    bool several = frame_.c.reduction->axes.size() > 1;
+    b_.when(several ? v.less(v.integer(0), frame_.depth) : ValueId(), [&] {
       for (MatrixOperand* operand : {&rows_, &cols_})
         b_.spec("Move", "", {operand->tile()}, {},
-                [&] { frame_.terms.scope([&] { operand->fill(slot, step); }); });
+                [&] { frame_.terms.scope([&] { operand->fill(slot, step, part, parts); }); });
     });
-    b_.emit({kernel::Atom{commit_, {}, {}, {}}});
+  }
+
+  /// What comes through registers is put into its slot.
+  void settle(ValueId slot) {
+    for (MatrixOperand* operand : {&rows_, &cols_})
+      b_.spec("Move", "", {operand->tile()}, {}, [&] { operand->settle(slot); });
+  }
+
+  void commit() {
+    if (!rows_.through_registers()) b_.emit({kernel::Atom{commit_, {}, {}, {}}});
   }
 
   /// The oldest chunk under way is there, and everybody is done with the one before.
   void arrive() {
-    b_.emit({kernel::Atom{wait_, {}, {f_.pipeline - 2}, {}}});
+    if (!rows_.through_registers()) b_.emit({kernel::Atom{wait_, {}, {f_.pipeline - 2}, {}}});
     b_.emit({kernel::Barrier{}});
   }
 
@@ -114,16 +133,25 @@ private:
     });
   }
 
+  /// Small products go first, each kind over all sums, which do not wait for each other.
   void multiply(int buffer) {
-    auto& v = b_.values();
+    for (MatrixOperand* operand : {&rows_, &cols_}) operand->split(buffer);
     b_.spec("MatMul", "", {sums_}, {rows_.registers(), cols_.registers()}, [&] {
-      over_sums([&](ValueId i, ValueId j) {
-        b_.emit({kernel::Atom{
-            frame_.product,
-            {{sums_, {i, j, v.integer(0)}}, rows_.fragment(buffer, i), cols_.fragment(buffer, j)},
-            {},
-            {}}});
-      });
+      auto a = [&](ValueId i) { return rows_.fragment(buffer, i); };
+      auto b = [&](ValueId j) { return cols_.fragment(buffer, j); };
+      if (frame_.split) {
+        add_products([&](ValueId i) { return rows_.rest(i); }, b);
+        add_products(a, [&](ValueId j) { return cols_.rest(j); });
+      }
+      add_products(a, b);
+    });
+  }
+
+  void add_products(const std::function<kernel::Ref(ValueId i)>& a,
+                    const std::function<kernel::Ref(ValueId j)>& b) {
+    auto& v = b_.values();
+    over_sums([&](ValueId i, ValueId j) {
+      b_.emit({kernel::Atom{frame_.product, {{sums_, {i, j, v.integer(0)}}, a(i), b(j)}, {}, {}}});
     });
   }
 

@@ -15,6 +15,26 @@ using graph::ExprStore;
 using graph::Op;
 using graph::Scalar;
 
+namespace {
+
+/// Numbers of which neither the f32 nor the reciprocal's f32 is near an end of the range.
+bool has_reciprocal(double value) {
+  return std::fabs(value) >= 0x1p-100 && std::fabs(value) <= 0x1p100;
+}
+
+} // namespace
+
+std::pair<ExprId, double> constant_factor(const ExprStore& store, ExprId term) {
+  const Expr& e = store[term];
+  if (e.op != Op::mul && e.op != Op::div) return {term, 1};
+  const Expr &a = store[e.operands[0]], &b = store[e.operands[1]];
+  if (b.op == Op::literal_real && has_reciprocal(b.real))
+    return {e.operands[0], e.op == Op::mul ? b.real : 1 / b.real};
+  if (e.op == Op::mul && a.op == Op::literal_real && has_reciprocal(a.real))
+    return {e.operands[1], a.real};
+  return {term, 1};
+}
+
 Terms::Terms(Builder& builder, Type real)
     : builder_(builder), real_(real), here_(builder.graph()) {}
 
@@ -287,14 +307,62 @@ ValueId Terms::operation(const Expr& e, Type type) {
   Scalar in = store[operands[0]].scalar;
   Type t = in == Scalar::real ? real_ : in == Scalar::boolean ? Type::boolean : common(operands);
   if (e.scalar == Scalar::integer && t != Type::index && type == Type::i64) t = Type::i64;
-  if (e.op == Op::exp && powers_of_two_)
-    return v.unary(Op::exp2, v.binary(Op::mul, at(operands[0], t), v.real(std::numbers::log2e, t)));
+  if ((e.op == Op::exp || e.op == Op::exp2) && powers_of_two_)
+    return power_of_two(scaled(operands[0], e.op == Op::exp ? std::numbers::log2e : 1));
   if (operands.size() == 1) return v.unary(e.op, at(operands[0], t));
-  if (auto divisor = invariant_divisor(e))
-    if (auto r = reciprocals_.find(*divisor); r != reciprocals_.end())
-      return v.binary(Op::mul, v.binary(Op::mul, at(operands[0], t), r->second.factor),
-                      r->second.reciprocal);
+  if (e.op == Op::div)
+    if (auto value = quotient(e, t)) return *value;
   return v.binary(e.op, at(operands[0], t), at(operands[1], t));
+}
+
+/// A quotient as a product, where that is the same or permitted.
+std::optional<ValueId> Terms::quotient(const Expr& e, Type type) {
+  auto& v = values();
+  const Expr& divisor = builder_.graph().exprs[e.operands[1]];
+  if (divisor.op == Op::literal_real && reciprocal_index_ && has_reciprocal(divisor.real))
+    return v.binary(Op::mul, at(e.operands[0], type), v.real(1 / divisor.real, type));
+  auto invariant = invariant_divisor(e);
+  auto r = invariant ? reciprocals_.find(*invariant) : reciprocals_.end();
+  if (r == reciprocals_.end()) return std::nullopt;
+  return v.binary(Op::mul, v.binary(Op::mul, at(e.operands[0], type), r->second.factor),
+                  r->second.reciprocal);
+}
+
+void Terms::use_powers_of_two(const atomics::Row* instruction) {
+  powers_of_two_ = true;
+  if (real_ != Type::f32 || !instruction) return;
+  power_ = instruction;
+  exponent_ = builder_.registers("power", Type::f32, {});
+}
+
+ValueId Terms::power_of_two(ValueId exponent) {
+  if (!power_) return values().unary(Op::exp2, exponent);
+  kernel::Ref place{exponent_, {}};
+  builder_.store(place, exponent);
+  builder_.emit({kernel::Atom{power_, {place, place}, {}, {}}});
+  return builder_.let("power_of_2", builder_.element(exponent_));
+}
+
+ValueId Terms::scaled(ExprId term, double factor) {
+  const Expr& e = builder_.graph().exprs[term];
+  bool sum = e.op == Op::add || e.op == Op::sub;
+  if (!sum || !here_.done.contains(e.operands[0]) || !here_.done.contains(e.operands[1]))
+    return scaled_product(term, factor);
+  return values().binary(e.op, scaled_product(e.operands[0], factor),
+                         scaled_product(e.operands[1], factor));
+}
+
+ValueId Terms::scaled_product(ExprId term, double factor) {
+  const ExprStore& store = builder_.graph().exprs;
+  for (;;) {
+    auto [rest, constant] = constant_factor(store, term);
+    double more = factor * constant;
+    if (rest == term || !here_.done.contains(rest) || !has_reciprocal(more)) break;
+    term = rest, factor = more;
+  }
+  auto& v = values();
+  if (store[term].op == Op::literal_real) return v.real(store[term].real * factor, real_);
+  return factor == 1 ? at(term, real_) : v.binary(Op::mul, at(term, real_), v.real(factor, real_));
 }
 
 std::pair<kernel::TensorId, size_t> Terms::memory_of(const Expr& read) {

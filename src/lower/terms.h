@@ -15,6 +15,10 @@ namespace tang::lower {
 
 struct Needs;
 
+/// term = factor * rest, where a factor or a divisor is a constant in the middle of the range; else
+/// the term and 1.
+std::pair<ExprId, double> constant_factor(const graph::ExprStore& store, ExprId term);
+
 class Terms {
 public:
   /// `real` is the format that real numbers compute in.
@@ -65,10 +69,14 @@ public:
   /// What quotients by this divisor become products with from here on.
   void set_reciprocal(ExprId divisor, Reciprocal r) { reciprocals_[divisor] = r; }
 
-  /// exp(x) = exp2(x log2 e) from here on. Units compute powers of 2, and the product loses |x|
-  /// units in the last place of a value e^x: next to nothing of a sum whose largest terms are
-  /// near 1.
-  void use_powers_of_two() { powers_of_two_ = true; }
+  /// exp(x) = exp2(x log2 e) from here on, by this instruction where there is one (its subnormal
+  /// results may be 0). Units compute powers of 2, and the product loses |x| units in the last
+  /// place of a value e^x: next to nothing of a sum whose largest terms are near 1.
+  void use_powers_of_two(const atomics::Row* instruction);
+  /// 2^x in those terms.
+  ValueId power_of_two(ValueId exponent);
+  /// factor * term, where constant factors of the term and of its summands go into the factor.
+  ValueId scaled(ExprId term, double factor);
 
   /// Values of the terms, loads emitted at the builder's place. `path` is a boolean term under
   /// which alone the terms are needed (empty = always).
@@ -125,6 +133,8 @@ private:
   ValueId emit_read(const graph::Expr& e, ExprId id, ValueId predicate);
   ValueId emit_fold(const graph::Expr& e);
   ValueId operation(const graph::Expr& e, Type type);
+  std::optional<ValueId> quotient(const graph::Expr& e, Type type);
+  ValueId scaled_product(ExprId term, double factor);
   ValueId at(ExprId id, Type type);
   void remember(ExprId id, ValueId value);
 
@@ -135,6 +145,8 @@ private:
   Override operands_;
   graph::IndexId reciprocal_index_;
   bool powers_of_two_ = false;
+  const atomics::Row* power_ = nullptr;
+  kernel::TensorId exponent_;                          ///< the register that `power_` works in
   std::unordered_map<ExprId, Reciprocal> reciprocals_; ///< by divisor
   /// What is bound, emitted and known at the place where terms are lowered.
   struct Context {

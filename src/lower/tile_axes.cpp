@@ -79,16 +79,16 @@ void TileAxes::bind_sum(ValueId flat, int unit) {
   for (size_t i = 0; i < axes.size(); ++i) terms_.bind(*axes[i], places[i]);
 }
 
+ValueId TileAxes::nearest(std::span<const Axis* const> axes, ValueId flat, int unit) {
+  auto& v = b_.values();
+  return b_.let("near", v.binary(Op::min, flat, v.sub(groups(axes, unit), v.integer(1))));
+}
+
 /// One axis is bound to the number itself.
 bool TileAxes::bind_open(std::span<const Axis* const> axes, ValueId flat, int unit) {
   if (axes.size() != 1) return false;
   terms_.bind(axes[0]->index, b_.values().mul(flat, b_.values().integer(unit)));
   return true;
-}
-
-ValueId TileAxes::nearest(std::span<const Axis* const> axes, ValueId flat, int unit) {
-  auto& v = b_.values();
-  return b_.let("near", v.binary(Op::min, flat, v.sub(groups(axes, unit), v.integer(1))));
 }
 
 void TileAxes::bind_points_if(const std::vector<size_t>& axes, ValueId flat, int unit) {
@@ -99,6 +99,12 @@ void TileAxes::bind_points_if(const std::vector<size_t>& axes, ValueId flat, int
 void TileAxes::bind_sum_if(ValueId flat, int unit) {
   auto all = sum_axes();
   if (!bind_open(all, flat, unit)) bind_sum(nearest(all, flat, unit), unit);
+}
+
+void TileAxes::bind_points_near(const std::vector<size_t>& axes, ValueId flat, int unit) {
+  auto all = points_of(axes);
+  ValueId near = nearest(all, flat, unit);
+  if (!bind_open(all, near, unit)) bind_points(axes, near, unit);
 }
 
 } // namespace tang::lower

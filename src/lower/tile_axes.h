@@ -27,6 +27,8 @@ public:
   /// that has no coordinates, so they are bound to the last ones there are.
   void bind_points_if(const std::vector<size_t>& axes, ValueId flat, int unit = 1);
   void bind_sum_if(ValueId flat, int unit = 1);
+  /// The same for point axes of which there are some: numbers behind the last mean the last.
+  void bind_points_near(const std::vector<size_t>& axes, ValueId flat, int unit = 1);
   /// Groups of `unit` neighbours along the last of these point axes, or of the sum's axes.
   ValueId groups_of_points(const std::vector<size_t>& axes, int unit);
   ValueId groups_of_sum(int unit);
@@ -35,10 +37,10 @@ public:
   void set_point(size_t axis, ValueId value) { points_[axis] = value; }
 
 private:
-  bool bind_open(std::span<const graph::Axis* const> axes, ValueId flat, int unit);
   ValueId nearest(std::span<const graph::Axis* const> axes, ValueId flat, int unit);
   std::vector<ValueId> coordinates(std::span<const graph::Axis* const> axes, ValueId flat,
                                    int unit);
+  bool bind_open(std::span<const graph::Axis* const> axes, ValueId flat, int unit);
   ValueId groups(std::span<const graph::Axis* const> axes, int unit);
   std::vector<const graph::Axis*> points_of(const std::vector<size_t>& axes) const;
   std::vector<const graph::Axis*> sum_axes() const;

@@ -17,13 +17,19 @@ inline constexpr Emitter all_emitters[] = {Emitter::point, Emitter::row, Emitter
 std::string_view name(Emitter emitter);
 
 /// The format in which factors of products are held.
-enum class Precision : uint8_t { full, f16, bf16, tf32, i8, u8 };
-inline constexpr Precision all_precisions[] = {Precision::full, Precision::f16, Precision::bf16,
-                                               Precision::tf32, Precision::i8,  Precision::u8};
+/// `tf32x3`: f32 as the sum of two tf32, and three products of these for one (the law
+/// split_precision).
+enum class Precision : uint8_t { full, f16, bf16, tf32, i8, u8, tf32x3 };
+inline constexpr Precision all_precisions[] = {Precision::full,  Precision::f16, Precision::bf16,
+                                               Precision::tf32,  Precision::i8,  Precision::u8,
+                                               Precision::tf32x3};
 std::string_view name(Precision precision);
 /// Of a precision that is not `full`: the format in memory.
 graph::ElemType format_of(Precision precision);
-/// The precision of factors in this format; `full` where there is none. `tf32`: f32 may lose bits.
+/// Whether a factor is several numbers that matrix units multiply one by one.
+bool is_split(Precision precision);
+/// The precision of factors that are not split in this format; `full` where there is none. `tf32`:
+/// f32 may lose bits.
 Precision precision_of(graph::ElemType format, bool tf32);
 
 struct Fields {
@@ -32,6 +38,10 @@ struct Fields {
 #undef TANG_FIELD
   friend bool operator==(const Fields&, const Fields&) = default;
 };
+
+/// Neighbours that a thread copies at once into a tile of a product on matrix units: a vector, and
+/// no less than a word.
+int copied_at_once(const Fields& fields);
 
 /// Something a launcher can test about an extent.
 struct Fact {

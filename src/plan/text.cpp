@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/text_writer.h"
 #include "plan/plan.h"
+#include <algorithm>
 
 namespace tang::plan {
 
@@ -23,19 +24,30 @@ std::string_view name(Precision precision) {
   case Precision::tf32: return "tf32";
   case Precision::i8: return "i8";
   case Precision::u8: return "u8";
+  case Precision::tf32x3: return "tf32x3";
   }
   return "";
 }
 
 graph::ElemType format_of(Precision precision) {
   TANG_CHECK(precision != Precision::full, "full precision has no format of its own");
-  return *graph::type_of_name(precision == Precision::tf32 ? "f32" : name(precision));
+  bool f32 = precision == Precision::tf32 || precision == Precision::tf32x3;
+  return *graph::type_of_name(f32 ? "f32" : name(precision));
+}
+
+bool is_split(Precision precision) {
+  return precision == Precision::tf32x3;
+}
+
+int copied_at_once(const Fields& fields) {
+  int bits = graph::info(format_of(fields.precision)).bits;
+  return std::max(fields.vector, 32 / bits);
 }
 
 Precision precision_of(graph::ElemType format, bool tf32) {
   for (Precision precision : all_precisions)
-    if (precision != Precision::full && (precision != Precision::tf32 || tf32) &&
-        format_of(precision) == format)
+    if (precision != Precision::full && !is_split(precision) &&
+        (precision != Precision::tf32 || tf32) && format_of(precision) == format)
       return precision;
   return Precision::full;
 }

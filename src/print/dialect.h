@@ -85,7 +85,7 @@ struct Words {
   Word table_head;         ///< before embedded constant tables, with its blank
   Word barrier;            ///< a statement
   Word unroll;             ///< the line before an unrolled loop; empty for none
-  Word flat_block, flat_thread;
+  Word flat_block, flat_block_from_last, flat_thread;
   Word stream_use; ///< first statement of the launcher about `stream`; may be empty
 };
 

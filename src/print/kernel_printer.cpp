@@ -161,7 +161,8 @@ void Printer::declare_coordinates() {
     std::string_view type = word(dialect_.words, kernel_.values[var].type);
     out_.line("const {} {} = ({}){};", type, values_.define(var), type, source.text());
   };
-  declare(kernel_.flat_block, dialect_.words.flat_block);
+  declare(kernel_.flat_block,
+          kernel_.descending ? dialect_.words.flat_block_from_last : dialect_.words.flat_block);
   declare(kernel_.flat_thread, dialect_.words.flat_thread);
 }
 

@@ -261,7 +261,16 @@ private:
             {"accumulate", accumulate},
             {"operands", input_.native_operands ? "native" : "exact"},
             {"rounded", rounded()},
-            {"tf32", tf32()}};
+            {"tf32", tf32()},
+            {"split", split()}};
+  }
+  /// How products of f32 run as sums over parts: each way once (the law split_precision).
+  Json split() const {
+    std::set<std::string> ways;
+    for (const plan::Variant& variant : bound_.plan->variants)
+      if (plan::is_split(variant.fields.precision))
+        ways.emplace(plan::name(variant.fields.precision));
+    return ways;
   }
   std::string tf32() const {
     const auto& variants = bound_.plan->variants;

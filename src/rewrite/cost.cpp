@@ -1,6 +1,7 @@
 #include "rewrite/cost.h"
 #include "graph/reads.h"
 #include "graph/typical.h"
+#include "rewrite/monoids.h"
 #include <algorithm>
 
 namespace tang::rewrite {
@@ -109,6 +110,20 @@ bool pays_off(const Graph& graph, const Cost& cost, const Polynomial& points,
   if (!gain) return false;
   if (Prover(graph).nonnegative(*gain)) return true;
   return typical(graph, *gain) >= 0;
+}
+
+bool is_short_contraction(const Graph& graph, const Node& node, int64_t most) {
+  const Reduction* r = plain_reduction(graph, node, Op::add);
+  if (!r) return false;
+  int64_t length = 1;
+  Prover prover(graph);
+  for (const Axis& axis : r->axes) {
+    IntRange range = prover.range(axis.extent);
+    if (range.hi > most) return false;
+    length *= std::max<int64_t>(range.hi, 1);
+    if (length > most) return false;
+  }
+  return !cost_of(graph.exprs, r->body[0]).folds;
 }
 
 } // namespace tang::rewrite

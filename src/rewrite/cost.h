@@ -33,4 +33,11 @@ inline bool is_cheap(const Cost& cost) {
 bool pays_off(const graph::Graph& graph, const Cost& cost, const graph::Polynomial& points,
               const graph::Polynomial& evaluations);
 
+/// A plain sum over at most `most` terms, that is no fold of folds.
+bool is_short_contraction(const graph::Graph& graph, const graph::Node& node, int64_t most);
+
+/// A contraction of so many terms is computed again by whoever needs its elements, where they are
+/// many (nest_contractions).
+inline constexpr int64_t max_repeated = 256;
+
 } // namespace tang::rewrite

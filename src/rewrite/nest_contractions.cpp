@@ -34,8 +34,6 @@ namespace {
 
 /// Longer contractions are worth a kernel of their own, which reuses what it loads.
 constexpr int64_t max_length = 512;
-/// The same where every reader computes one again.
-constexpr int64_t max_repeated = 256;
 
 class Nesting {
 public:
@@ -84,19 +82,8 @@ private:
            }) >= 2;
   }
 
-  /// A sum over at most `most` terms.
   bool is_short(size_t n, int64_t most) const {
-    if (!is_sum_of_products(n)) return false;
-    const Comprehension* c = &node(n);
-    int64_t length = 1;
-    Prover prover(graph_);
-    for (const Axis& axis : c->reduction->axes) {
-      IntRange range = prover.range(axis.extent);
-      if (range.hi > most) return false;
-      length *= std::max<int64_t>(range.hi, 1);
-      if (length > most) return false;
-    }
-    return !cost_of(s_, c->reduction->body[0]).folds;
+    return is_short_contraction(graph_, nodes_[n], most) && is_sum_of_products(n);
   }
 
   /// True when a reduction, with `carries` one that carries columns, reads the contraction, or a

@@ -50,6 +50,8 @@ constexpr Pass rows[] = {
     {"attach_epilogues",
      "A map that reads a node's results point for point becomes a result of that node.", 1,
      attach_epilogues},
+    {"store_reciprocals", "A tensor that is only divided by holds reciprocals.", 1,
+     store_reciprocals},
     {"segment_sums", "A condition on sorted keys is a range of indices, found by searching.", 1,
      segment_sums},
     {"tighten_bounds", "Affine conditions of a filter become bounds of its indices.", 1,

@@ -41,6 +41,7 @@ graph::Graph share_states(graph::Graph graph);
 graph::Graph nest_contractions(graph::Graph graph);
 graph::Graph merge_siblings(graph::Graph graph);
 graph::Graph attach_epilogues(graph::Graph graph);
+graph::Graph store_reciprocals(graph::Graph graph);
 graph::Graph segment_sums(graph::Graph graph);
 graph::Graph tighten_bounds(graph::Graph graph);
 

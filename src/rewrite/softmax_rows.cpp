@@ -342,13 +342,54 @@ bool SoftmaxRows::worthwhile() {
     const auto* c = std::get_if<Comprehension>(&nodes_[n].definition);
     return c && !c->reduction && c->points.size() > group_.row.points.size();
   };
-  return std::none_of(others_.begin(), others_.end(), passes_again) &&
-         std::none_of(maps_.begin(), maps_.end(),
-                      [&](size_t n) { return passes_again(n) && !only_summed(n); });
+  bool again = scores_are_computed_again();
+  std::set<size_t> dependents = element_dependents();
+  return std::none_of(dependents.begin(), dependents.end(), [&](size_t n) {
+    return passes_again(n) && (others_.contains(n) || !only_summed(n, again));
+  });
 }
 
-/// True when all that reads a map is sums of this group, directly or through maps.
-bool SoftmaxRows::only_summed(size_t n) {
+/// What needs the maximum or the group's sums with no sum between.
+std::set<size_t> SoftmaxRows::element_dependents() const {
+  std::set<size_t> found;
+  std::vector<TensorId> open{group_.row.tensor};
+  for (const WeightedSum& sum : group_.sums) open.push_back(node(sum.node).results[0].tensor);
+  while (!open.empty()) {
+    TensorId id = open.back();
+    open.pop_back();
+    for (size_t reader : links_.readers(id))
+      if ((maps_.contains(reader) || others_.contains(reader)) && found.insert(reader).second &&
+          maps_.contains(reader))
+        open.push_back(node(reader).results[0].tensor);
+  }
+  return found;
+}
+
+/// Scores that are short contractions are not stored (nest_contractions): whoever needs elements
+/// computes them, and so does each pass over a row.
+bool SoftmaxRows::scores_are_computed_again() const {
+  std::vector<size_t> open;
+  std::set<size_t> seen;
+  auto follow = [&](TensorId id) {
+    auto producer = links_.producer(id);
+    if (producer && seen.size() < max_searched && seen.insert(*producer).second)
+      open.push_back(*producer);
+  };
+  for (ExprId id : reachable(s_, {&group_.row.score, 1}))
+    if (s_[id].op == Op::read) follow(TensorId(s_[id].ref));
+  while (!open.empty()) {
+    size_t n = open.back();
+    open.pop_back();
+    if (is_short_contraction(graph_, nodes_[n], max_repeated)) return true;
+    if (plain_map(graph_, nodes_[n]))
+      for (TensorId id : links_.reads(n)) follow(id);
+  }
+  return false;
+}
+
+/// True when all that reads a map is sums of this group, directly or through maps; with
+/// `or_reduced`, or other reductions.
+bool SoftmaxRows::only_summed(size_t n, bool or_reduced) {
   std::vector<size_t> open{n};
   std::set<size_t> seen{n};
   while (!open.empty()) {
@@ -359,7 +400,9 @@ bool SoftmaxRows::only_summed(size_t n) {
     for (size_t reader : readers) {
       bool sum = std::any_of(group_.sums.begin(), group_.sums.end(),
                              [&](const WeightedSum& s) { return s.node == reader; });
-      if (sum || !seen.insert(reader).second) continue;
+      const auto* c = std::get_if<Comprehension>(&nodes_[reader].definition);
+      bool reduces = or_reduced && c && c->reduction && !c->scan;
+      if (sum || reduces || !seen.insert(reader).second) continue;
       if (!maps_.contains(reader)) return false;
       open.push_back(reader);
     }

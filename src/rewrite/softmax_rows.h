@@ -69,7 +69,9 @@ private:
   bool uses(graph::ExprId id, const std::vector<graph::Axis>& axes) const;
   bool depends_on_row(const std::vector<graph::ExprId>& terms);
   bool worthwhile();
-  bool only_summed(size_t n);
+  std::set<size_t> element_dependents() const;
+  bool scores_are_computed_again() const;
+  bool only_summed(size_t n, bool or_reduced);
 
   graph::Graph& graph_;
   graph::ExprStore& s_;

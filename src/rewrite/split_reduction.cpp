@@ -13,6 +13,9 @@
 // the outermost only under a commutative monoid.
 // Sources: Blelloch, "Prefix sums and their applications", 1990; Dao et al., "Flash-Decoding",
 // 2023; Osama et al., "Stream-K", arXiv:2301.03598.
+//
+// The parts of a product lie one behind the other, each a whole matrix, and their merge is a map
+// that adds a known number of values: both move neighbours at once.
 #include "rewrite/split_reduction.h"
 #include "base/check.h"
 #include "graph/contraction.h"
@@ -37,8 +40,9 @@ public:
     TANG_CHECK(!whole_.scan && (split_.axis == 0 || graph_[whole_.reduction->monoid].commutative),
                "a reduction that does not split");
     next_ = fresh_index(s_, whole_).value;
+    outermost_ = split_.parts > 0 && is_product(whole_);
     Comprehension partial = parts();
-    Comprehension merge = merged(partial);
+    Comprehension merge = outermost_ ? added(partial) : merged(partial);
     Node first{settle(graph_, std::move(partial)), node_.span, node_.derivation};
     first.derivation.push_back(fmt::format("split_reduction: `{}` in parts over {}",
                                            graph_[whole_.results[0].tensor].name,
@@ -63,7 +67,7 @@ private:
     } else {
       divide(c, axis);
     }
-    c.points.push_back(part_);
+    c.points.insert(outermost_ ? c.points.begin() : c.points.end(), part_);
     keep_states(c);
     return c;
   }
@@ -200,6 +204,25 @@ private:
     return c;
   }
 
+  /// The parts of a sum in order, without a reduction.
+  Comprehension added(const Comprehension& partial) {
+    Comprehension c = whole_;
+    Scalar scalar = graph_[c.reduction->monoid].fields[0].scalar;
+    ExprId sum;
+    for (int64_t part = 0; part < split_.parts; ++part) {
+      std::vector<ExprId> places{s_.integer(part)};
+      for (const Axis& axis : whole_.points) places.push_back(s_.index(axis.index));
+      ExprId one = s_.read(partial.results[0].tensor, scalar, places);
+      sum = sum ? s_.binary(Op::add, sum, one) : one;
+    }
+    c.reduction.reset();
+    for (Result& result : c.results)
+      result.value = rewrite_from(s_, result.value, [&](ExprId original, ExprId rebuilt) {
+        return s_[original].op == Op::acc ? sum : rebuilt;
+      });
+    return c;
+  }
+
   Comprehension merged_lists(Comprehension c, const Comprehension& partial) {
     Reduction& r = *c.reduction;
     const Monoid& m = graph_[r.monoid];
@@ -221,6 +244,7 @@ private:
   const Comprehension whole_;
   Split split_;
   Axis part_;
+  bool outermost_ = false; ///< the part is the first point, not the last
   uint32_t next_ = 0;
 };
 

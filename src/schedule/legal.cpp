@@ -164,8 +164,8 @@ private:
   Fault staged_tile() const {
     if (!f_.stage || f_.block_k < 1) return "operands go through shared memory: `stage`, `block_k`";
     if (f_.precision != plan::Precision::full) return matrix_tile();
-    if (f_.warp_m || f_.warp_n || f_.pipeline > 1 || f_.raster > 1 || f_.vector > 1)
-      return "`warp_m`, `warp_n`, `pipeline`, `raster` and `vector` are for matrix units: "
+    if (f_.warp_m || f_.warp_n || f_.pipeline > 1 || f_.raster > 1 || f_.vector > 1 || f_.store > 1)
+      return "`warp_m`, `warp_n`, `pipeline`, `raster`, `store` and `vector` are for matrix units: "
              "`precision`";
     if (auto fault = tile()) return fault;
     for (int side : {f_.thread_m, f_.thread_n})
@@ -198,6 +198,10 @@ private:
     auto product = matrix_product(graph_, c, sides, machine_);
     for (ExprId extent : product->vectors)
       if (auto fault = neighbours(extent)) return fault;
+    ExprId columns = c.points[sides.n.back()].extent;
+    if (known_divisor(graph_, columns) % f_.store != 0 && !divides(columns, f_.store))
+      return fmt::format("pairs of results need `({}) % {} == 0` in `when`",
+                         graph::to_text(graph_, columns), f_.store);
     return {};
   }
 

@@ -2,6 +2,7 @@
 #include "atomics/check.h"
 #include "atomics/match.h"
 #include "graph/reads.h"
+#include "schedule/product_tiles.h"
 #include "schedule/shapes.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -43,36 +44,46 @@ std::optional<std::pair<ExprId, ExprId>> factors(const Graph& graph, const Compr
   return both ? std::optional(std::pair(a, b)) : std::nullopt;
 }
 
+/// Whether a read moves as vectors along an axis to which a part's beginning is added, a multiple
+/// of the vector.
+bool moves_behind_offset(const Graph& graph, const graph::Expr& read, const Axis& axis, int width) {
+  const graph::Expr& last = graph.exprs[read.operands.back()];
+  const graph::Tensor& t = graph[graph::TensorId(read.ref)];
+  auto extent = graph.exprs.as_integer(t.shape.back());
+  if (last.op != Op::add || !extent || *extent % width != 0) return false;
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const graph::Expr &index = graph.exprs[last.operands[i]],
+                      &offset = graph.exprs[last.operands[1 - i]];
+    if (index.op != Op::index || index.ref != axis.index.value || offset.has_read) continue;
+    if (known_divisor(graph, last.operands[1 - i]) % width != 0) continue;
+    graph::Expr alone = read;
+    alone.operands.back() = last.operands[i];
+    return graph::moves_as_vector(graph, alone, axis, width);
+  }
+  return false;
+}
+
 /// The axis along which an operand's neighbours lie in memory, `copied` at a time: that of the sum
 /// or of its side.
 const Axis* contiguous_axis(const Graph& graph, const Comprehension& c, ExprId operand,
                             const std::vector<size_t>& side, int copied) {
   const graph::Expr& read = graph.exprs[operand];
   for (const Axis* axis : {&c.points[side.back()], &c.reduction->axes.back()})
-    if (graph::moves_as_vector(graph, read, *axis, copied)) return axis;
+    if (graph::moves_as_vector(graph, read, *axis, copied) ||
+        moves_behind_offset(graph, read, *axis, copied))
+      return axis;
   return nullptr;
-}
-
-/// A tile of a block and of its warps; `depth` in bytes of a line. 8 warps of 64 x 64 reach the
-/// most (measured on an H200 in code for sm_80); smaller tiles serve problems that would leave
-/// multiprocessors idle.
-struct Tile {
-  int block_m, block_n, depth, warp_m, warp_n, pipeline, raster;
-};
-constexpr Tile large{256, 128, 128, 64, 64, 3, 8}, small{64, 128, 128, 32, 64, 4, 1};
-
-/// Of both operands' rings, padded by 16 bytes a line (by 32 where each word is loaded by itself),
-/// whichever way their memory lies.
-int64_t shared_bytes(const Tile& t, int bits) {
-  int64_t bytes = bits / 8, lines = t.depth / bytes, pad = bits == 32 ? 32 : 16;
-  int64_t a = std::max(t.block_m * (t.depth + pad), lines * (t.block_m * bytes + pad));
-  int64_t b = std::max(t.block_n * (t.depth + pad), lines * (t.block_n * bytes + pad));
-  return int64_t{t.pipeline} * (a + b);
 }
 
 /// Whether fragments whose neighbours in memory are points, not terms of the sum, can be loaded:
 /// pairs of bytes are transposed by pairs of two, words one by one.
 bool loads_along_points(int bits) {
+  return bits >= 16;
+}
+
+/// Whether operands whose lines begin anywhere can be copied: words by themselves, and pairs of
+/// 16-bit elements through registers.
+bool copies_any(int bits) {
   return bits >= 16;
 }
 
@@ -93,6 +104,8 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
     if (format && *format != type) return std::nullopt;
     format = type;
     product.precision = plan::precision_of(type, machine.allow_tf32);
+    if (type == ElemType::f32 && machine.may_split.contains(c.results[0].tensor))
+      product.precision = plan::Precision::tf32x3;
     if (product.precision == plan::Precision::full) return std::nullopt;
     const Axis* axis = contiguous_axis(graph, c, operand, *side, product.copied());
     bool along_points = axis && axis != &c.reduction->axes.back();
@@ -104,7 +117,8 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
   bool whole = graph::scalar_of(*format) == graph::Scalar::integer;
   product.row = atomics::find(
       machine.target, atomics::Product{whole ? ElemType::i32 : ElemType::f32, *format, *format,
-                                       product.precision == plan::Precision::tf32});
+                                       product.precision == plan::Precision::tf32 ||
+                                           product.precision == plan::Precision::tf32x3});
   if (!product.row ||
       !atomics::find(machine.target, atomics::GroupShape{atomics::Kind::commit, "cp_async"}))
     return std::nullopt;
@@ -113,42 +127,53 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
 
 namespace {
 
-/// Makes the ring of a tile smaller until a block has the memory: fewer chunks under way, then
-/// shallower ones. False where even the smallest does not fit.
-bool fits(Tile& t, int bits, const Machine& machine) {
-  while (shared_bytes(t, bits) > machine.dynamic_shared_bytes) {
-    if (t.pipeline > 3)
-      --t.pipeline;
-    else if (t.depth > 64)
-      t.depth /= 2;
-    else
-      return false;
-  }
-  return true;
-}
+/// Neighbours along the columns that one thread stores at once, of which an atom holds a pair.
+constexpr int stored = 2;
+
+/// What a variant knows of the extents along which memory lies: enough to copy vectors, and enough
+/// to store pairs of results as well.
+enum class Known : uint8_t { nothing, vectors, all };
 
 /// Adds a tile for sizes of which `when` holds; returns whether it takes all that are left.
-bool add_tile(const Graph& graph, const MatrixProduct& product, const Machine& machine, Tile t,
+bool add_tile(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
+              const MatrixProduct& product, const Machine& machine, Tile t, Known known,
               std::vector<plan::Fact> when, plan::KernelPlan& kernel) {
   if (!fits(t, product.bits(), machine)) return false;
-  int copied = product.copied();
   plan::Variant v;
   v.fields.precision = product.precision;
   v.fields.block_m = t.block_m, v.fields.block_n = t.block_n,
   v.fields.block_k = t.depth * 8 / product.bits();
   v.fields.warp_m = t.warp_m, v.fields.warp_n = t.warp_n;
   v.fields.pipeline = t.pipeline, v.fields.raster = t.raster;
-  v.fields.vector = copied;
+  v.fields.vector = known == Known::nothing ? 1 : product.copied();
+  v.fields.store = known == Known::all ? stored : 1;
   v.fields.stage = true;
-  v.fields.threads = machine.warp * (t.block_m / t.warp_m) * (t.block_n / t.warp_n);
+  v.fields.threads = machine.warp * t.warps();
   v.when = std::move(when);
-  for (ExprId extent : product.vectors) {
-    if (known_divisor(graph, extent) % copied == 0) continue;
-    if (graph.exprs.as_integer(extent)) return false;
-    v.when.push_back({plan::Fact::Kind::divisible, extent, copied});
+  std::vector<ExprId> multiples;
+  if (known != Known::nothing) multiples = product.vectors;
+  if (ExprId cols = c.points[sides.n.back()].extent;
+      known == Known::all && std::find(multiples.begin(), multiples.end(), cols) == multiples.end())
+    multiples.push_back(cols);
+  for (ExprId extent : multiples) {
+    if (known_divisor(graph, extent) % product.copied() == 0) continue;
+    if (graph.exprs.as_integer(extent) || !has_solvable_multiples(graph, extent)) return false;
+    v.when.push_back({plan::Fact::Kind::divisible, extent, product.copied()});
   }
   kernel.variants.push_back(std::move(v));
   return kernel.variants.back().when.empty();
+}
+
+std::optional<ProductSizes> sizes_of(const Graph& graph, const Comprehension& c,
+                                     const graph::Sides& sides, const MatrixProduct& product) {
+  auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n),
+       batch = fixed_size(graph, c, sides.batch);
+  if (!rows || !cols || !batch) return std::nullopt;
+  ProductSizes sizes{*rows, *cols, 1, *batch, product.bits()};
+  for (const Axis& axis : c.reduction->axes)
+    sizes.depth *= std::clamp<int64_t>(graph.exprs.as_integer(axis.extent).value_or(1024), 1,
+                                       int64_t{1} << 20);
+  return sizes;
 }
 
 } // namespace
@@ -156,37 +181,74 @@ bool add_tile(const Graph& graph, const MatrixProduct& product, const Machine& m
 void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
                          const MatrixProduct& product, const Machine& machine,
                          plan::KernelPlan& kernel) {
-  auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
-  if (rows && cols) {
-    int64_t blocks =
-        (*rows + large.block_m - 1) / large.block_m * ((*cols + large.block_n - 1) / large.block_n);
-    add_tile(graph, product, machine, 5 * blocks < 3 * machine.units ? small : large, {}, kernel);
-    return;
-  }
+  auto add = [&](const Tile& tile, Known known, std::vector<plan::Fact> when) {
+    return add_tile(graph, c, sides, product, machine, tile, known, std::move(when), kernel);
+  };
+  const Tiles& tiles = tiles_of(product.precision);
+  auto sizes = sizes_of(graph, c, sides, product);
   // A launcher asks about one extent at a time.
-  if (sides.m.size() == 1 && sides.n.size() == 1) {
+  if (!sizes && sides.m.size() == 1 && sides.n.size() == 1) {
+    auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
     ExprId m = c.points[sides.m[0]].extent, n = c.points[sides.n[0]].extent;
     auto at_most = [&](ExprId extent, int64_t most) {
       return plan::Fact{plan::Fact::Kind::at_most, extent, most};
     };
-    if (!rows) add_tile(graph, product, machine, small, {at_most(m, 256)}, kernel);
-    if (!rows && !cols)
-      add_tile(graph, product, machine, small, {at_most(m, 1024), at_most(n, 2304)}, kernel);
+    if (!rows) add(tiles.small, Known::all, {at_most(m, 256)});
+    if (!rows && !cols) add(tiles.small, Known::all, {at_most(m, 1024), at_most(n, 2304)});
   }
-  add_tile(graph, product, machine, large, {}, kernel);
+  Tile tile = sizes ? best_tile(tiles, *sizes, machine) : tiles.large;
+  if (add(tile, Known::all, {})) return;
+  bool columns_known = std::find(product.vectors.begin(), product.vectors.end(),
+                                 c.points[sides.n.back()].extent) != product.vectors.end();
+  if (!columns_known && add(tile, Known::vectors, {})) return;
+  if (!copies_any(product.bits()) || plan::is_split(product.precision)) return;
+  bool few = sizes && 5 * blocks_of(unaligned_tile, *sizes) < 3 * int64_t{machine.units};
+  add(few ? small_unaligned_tile : unaligned_tile, Known::nothing, {});
+}
+
+std::optional<int64_t> matrix_parts(const Graph& graph, const Comprehension& c,
+                                    const graph::Sides& sides, const MatrixProduct& product,
+                                    const Machine& machine) {
+  constexpr int64_t most = 64, launch_ns = 2000;
+  const Tiles& tiles = tiles_of(product.precision);
+  auto sizes = sizes_of(graph, c, sides, product);
+  if (!sizes || c.reduction->axes.size() != 1) return std::nullopt;
+  auto depth = graph.exprs.as_integer(c.reduction->axes[0].extent);
+  if (!depth || time_ns(tiles.small, *sizes, machine) == 0) return std::nullopt;
+  int64_t best = 1, least = 0;
+  for (int64_t parts = 1; parts <= most; ++parts) {
+    // Parts end where chunks of every tile do.
+    if (parts > 1 && (*depth % parts || *depth / parts % (1024 / product.bits()))) continue;
+    ProductSizes part = *sizes;
+    part.depth = *depth / parts, part.batch *= parts;
+    int64_t ns = time_ns(best_tile(tiles_of(product.precision), part, machine), part, machine);
+    // Each part is written and read again.
+    int64_t merged = parts * sizes->rows * sizes->cols * sizes->batch * 8;
+    if (parts > 1)
+      ns += launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
+    if (parts == 1 ||
+        (ns * 5 < time_ns(best_tile(tiles, *sizes, machine), *sizes, machine) * 4 && ns < least))
+      best = parts, least = ns;
+  }
+  return best;
 }
 
 std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension& c,
                                          const plan::Fields& f, const Machine& machine) {
   auto sides = graph::sides_of(graph, c);
   auto product = matrix_product(graph, c, sides, machine);
+  if (plan::is_split(f.precision) && !machine.may_split.contains(c.results[0].tensor))
+    return fmt::format("`precision: {}` needs an error budget that the prediction keeps",
+                       plan::name(f.precision));
   if (!product) return "it is no product of two factors in one format that matrix units take";
   if (f.precision != product->precision)
     return fmt::format("its factors are {}, not {}", plan::name(product->precision),
                        plan::name(f.precision));
   int copied = product->copied(), bits = product->bits();
-  if (f.vector != copied)
+  if (f.vector != copied && !(f.vector == 1 && copies_any(bits)))
     return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);
+  if (f.store != 1 && f.store != stored)
+    return fmt::format("a thread stores 1 or {} neighbours: `store`", stored);
   for (int warp : {f.warp_m, f.warp_n})
     if (warp < 16 || warp % 16) return "`warp_m` and `warp_n` are multiples of 16";
   if (f.block_m % f.warp_m || f.block_n % f.warp_n)
@@ -208,12 +270,13 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
     return fmt::format("{} accumulators of a thread are beyond 128",
                        f.warp_m * f.warp_n / machine.warp);
   // A pass of all threads copies whole lines, and whole passes fill a tile.
+  int unit = plan::copied_at_once(f);
   for (int lines : {f.block_k, f.block_m, f.block_n})
     for (int length : {f.block_k, f.block_m, f.block_n})
-      if (lines != length && (threads % (length / copied) || lines % (threads * copied / length)))
+      if (lines != length && (threads % (length / unit) || lines % (threads * unit / length)))
         return fmt::format("{} threads do not copy {} lines of {} elements evenly", threads, lines,
                            length);
-  int64_t bytes = shared_bytes(
+  int64_t bytes = ring_bytes(
       {f.block_m, f.block_n, f.block_k * bits / 8, f.warp_m, f.warp_n, f.pipeline, 1}, bits);
   if (bytes > machine.dynamic_shared_bytes)
     return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,

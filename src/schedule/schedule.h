@@ -3,6 +3,7 @@
 // made by legality and a model of traffic and waves, in integer arithmetic, never by measurement.
 #include "atomics/table.h"
 #include "plan/plan.h"
+#include <set>
 
 namespace tang::schedule {
 
@@ -17,10 +18,16 @@ struct Machine {
   int64_t dynamic_shared_bytes = 49152; ///< per block, where the launcher asks for it
   int registers = 65536;                ///< 32-bit, per multiprocessor
   int units = 1;                        ///< multiprocessors or cores
-  bool allow_tf32 = false;              ///< factors of f32 may lose 13 bits
+  /// Rates of the whole device, 0 = not known: bytes between the last cache and all
+  /// multiprocessors, and operations of 16-bit products in matrix units.
+  int64_t cache_bytes_per_us = 0, product_flop_per_us = 0;
+  bool allow_tf32 = false; ///< factors of f32 may lose 13 bits
   /// A computed factor of a product may be rounded to the format of the other, as matrix units need
   /// (language.md 5, operand rule).
   bool rounds_operands = true;
+  /// Results whose products of f32 may run as sums over parts: a budget holds with them.
+  std::set<graph::TensorId> may_split;
+  bool split_pays = false; ///< three products of tf32 take less time than one of f32
 };
 
 /// level 0: one naive point kernel per comprehension. From 1: rows and tiles.

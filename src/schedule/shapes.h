@@ -59,6 +59,11 @@ struct MatrixProduct {
 std::optional<MatrixProduct> matrix_product(const graph::Graph& graph,
                                             const graph::Comprehension& node,
                                             const graph::Sides& sides, const Machine& machine);
+/// In how many parts a product of known sizes is summed soonest, by waves of blocks and traffic of
+/// the last cache: 1 where one sum is as good. Empty where sizes or rates are not known.
+std::optional<int64_t> matrix_parts(const graph::Graph& graph, const graph::Comprehension& node,
+                                    const graph::Sides& sides, const MatrixProduct& product,
+                                    const Machine& machine);
 /// Why matrix units cannot run it with these fields; empty where they can.
 std::optional<std::string> why_no_matrix(const graph::Graph& graph,
                                          const graph::Comprehension& node,

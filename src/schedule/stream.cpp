@@ -17,8 +17,10 @@ namespace {
 
 /// Elements that one asynchronous copy moves: 16 bytes.
 constexpr int copied = 8;
-/// Accumulators of a thread that leave room for operands.
-constexpr int most_accumulators = 192;
+/// Accumulators of a thread that leave room for operands, and for what a second score needs.
+constexpr int most_accumulators = 192, most_of_several_scores = 176;
+/// The same with fragments of rows: beyond, they are loaded again in every step.
+constexpr int most_with_rows = 160;
 
 /// Extents of an inner axis are padded to whole instructions.
 int padded(const Graph& graph, const graph::Axis& axis) {
@@ -52,13 +54,20 @@ int owned(const Graph& graph, const graph::Axis& axis, const plan::Fields& f) {
   return f.warp_n ? std::min(f.warp_n, padded(graph, axis)) : padded(graph, axis);
 }
 
-/// Accumulators of a thread for each row of 16 of its warp.
+/// Accumulators of a thread.
 int accumulators(const Graph& graph, const Streaming& s, const plan::Fields& f) {
   int columns = 0;
   for (const Streaming::Amount& a : s.amounts)
     if (a.read) columns += owned(graph, a.axis, f);
   columns += static_cast<int>(s.scores.size()) * f.block_n;
   return columns * f.warp_m / 32;
+}
+
+/// Registers of a thread with fragments of its warp's rows.
+int with_rows(const Graph& graph, const Streaming& s, const plan::Fields& f) {
+  int depth = 0;
+  for (const Streaming::Score& score : s.scores) depth += padded(graph, score.depth);
+  return accumulators(graph, s, f) + depth * f.warp_m / 64;
 }
 
 /// Rows of the block and the ring of stretches, each line padded by 16 bytes. Reads that share a
@@ -115,8 +124,12 @@ std::optional<std::string> fault(const Graph& graph, const Streaming& s, const p
   if (threads > machine.max_threads)
     return fmt::format("a block of {} threads is beyond the target's {}", threads,
                        machine.max_threads);
-  if (int n = accumulators(graph, s, f); n > most_accumulators)
-    return fmt::format("{} accumulators of a thread are beyond {}", n, most_accumulators);
+  int most = s.scores.size() > 1 ? most_of_several_scores : most_accumulators;
+  if (int n = accumulators(graph, s, f); n > most)
+    return fmt::format("{} accumulators of a thread are beyond {}", n, most);
+  if (int n = with_rows(graph, s, f); f.hold_rows && n > most_with_rows)
+    return fmt::format("{} registers of a thread are beyond {}: `hold_rows: false`", n,
+                       most_with_rows);
   if (int64_t bytes = shared_bytes(graph, s, f); bytes > machine.dynamic_shared_bytes)
     return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
                        machine.dynamic_shared_bytes);
@@ -138,17 +151,21 @@ plan::KernelPlan plan_stream(const Graph& graph, const Comprehension& c, const M
   if (!s) return kernel;
   kernel.emitter = plan::Emitter::stream;
   kernel.reason = "scores and what they weigh are two products over one streamed axis";
-  // More rows of a warp reuse the stretch more often; a short stretch needs fewer registers.
+  // More rows of a warp reuse the stretch more often, and rows that are held are not loaded in
+  // every step; a short stretch needs fewer registers. Measured: scripts/bench/attention.
   constexpr struct {
     int block_m, warp_m, block_n, pipeline, warp_n;
-  } shapes[] = {{128, 32, 64, 2, 0},  {64, 16, 64, 2, 0},   {128, 32, 32, 2, 0},
-                {64, 16, 32, 2, 0},   {64, 16, 16, 2, 0},   {32, 16, 16, 2, 0},
-                {64, 16, 32, 2, 256}, {32, 16, 16, 2, 256}, {32, 16, 16, 2, 128},
-                {16, 16, 16, 2, 64}};
+    bool holds; ///< only with rows held
+  } shapes[] = {
+      {128, 32, 64, 2, 0, false},  {128, 32, 32, 2, 0, false},  {64, 16, 32, 2, 0, true},
+      {128, 16, 64, 2, 0, false},  {64, 16, 64, 2, 0, false},   {64, 16, 32, 2, 0, false},
+      {64, 16, 16, 2, 0, false},   {32, 16, 16, 2, 0, false},   {64, 16, 32, 2, 256, false},
+      {32, 16, 16, 2, 256, false}, {32, 16, 16, 2, 128, false}, {16, 16, 16, 2, 64, false}};
   for (const auto& shape : shapes) {
     plan::Fields f = fields(*s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline,
                             shape.warp_n);
-    if (fault(graph, *s, f, machine)) continue;
+    f.hold_rows = with_rows(graph, *s, f) <= most_with_rows;
+    if ((shape.holds && !f.hold_rows) || fault(graph, *s, f, machine)) continue;
     kernel.variants.push_back({f, {}});
     break;
   }

@@ -58,7 +58,8 @@ plan::KernelPlan plan_tile(const Graph& graph, const Comprehension& c, const gra
     kernel.variants.push_back(v);
     return kernel;
   }
-  if (auto product = matrix_product(graph, c, sides, machine)) {
+  auto product = matrix_product(graph, c, sides, machine);
+  if (product && (!plan::is_split(product->precision) || machine.split_pays)) {
     add_matrix_variants(graph, c, sides, *product, machine, kernel);
     if (!kernel.variants.empty() && kernel.variants.back().when.empty()) return kernel;
   }

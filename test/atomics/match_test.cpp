@@ -105,3 +105,12 @@ TEST_CASE("copies are found by memories, bytes and class", "[match]") {
   CHECK(find("sm_90a", GroupShape{atomics::Kind::wait, "cp_async"}));
   CHECK_FALSE(find("sm_75", GroupShape{atomics::Kind::wait, "cp_async"}));
 }
+
+TEST_CASE("functions are found by what they compute", "[match]") {
+  const Row* row = find("sm_80", atomics::Function{"exp2"});
+  REQUIRE(row);
+  CHECK(row->kind == atomics::Kind::unary);
+  CHECK(row->flushes);
+  CHECK_FALSE(find("sm_80", atomics::Function{"log2"}));
+  CHECK_FALSE(find("c", atomics::Function{"exp2"}));
+}

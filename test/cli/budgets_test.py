@@ -18,6 +18,16 @@ output z : f32[M, N]
 """
 
 
+PRODUCT = """tg 1
+graph product
+dim M in 1..4096, N in 1..4096, K in 1..4096
+input a : f32[M, K]
+input b : f32[K, N]
+y[i, j] = sum[k] a[i, k] * b[k, j]
+output y : f32[M, N]
+"""
+
+
 class Budgets(CliTest):
     def program(self, store="", budget=""):
         self.file("halves.tg", HALVES.format(store=store, budget=budget))
@@ -102,6 +112,59 @@ class Budgets(CliTest):
             report = json.loads((self.dir / "product.sm_80.sol.json").read_text())
             self.assertEqual({k["precision"]["tf32"] for k in report["kernels"]}, {used})
             self.assertEqual(".tf32.tf32." in (self.dir / "product.sm_80.cu").read_text(), used == "used")
+
+    def split(self, target, *words):
+        self.tangc("product.tg", "-t", target, *words)
+        name = target.split(":")[0]
+        report = json.loads((self.dir / f"product.{name}.sol.json").read_text())
+        used = {way for k in report["kernels"] for way in k["precision"]["split"]}
+        says = any("split_precision: each product of `y`" in line for k in report["kernels"] for line in k["derivation"])
+        self.assertEqual(says, bool(used))
+        if name != "c":
+            self.assertEqual(".tf32.tf32." in (self.dir / f"product.{name}.cu").read_text(), bool(used))
+        return used, [k["error"]["predicted_rel"] for k in report["kernels"]]
+
+    def test_products_of_f32_are_split_where_a_budget_allows_it(self):
+        self.file("product.tg", PRODUCT)
+        self.assertEqual(self.split("sm_80"), (set(), [None]))
+        used, (predicted,) = self.split("sm_80", "--error-budget=1e-5")
+        self.assertEqual(used, {"tf32x3"})
+        self.assertLess(2e-7, predicted)
+        self.assertLess(predicted, 2e-6)
+        self.file("product.tg", PRODUCT + "budget y : rel 1e-5\n")
+        self.assertEqual(self.split("sm_90a")[0], {"tf32x3"})
+
+    def test_products_are_split_only_where_that_is_faster(self):
+        self.file("product.tg", PRODUCT)
+        # No such unit, no gain on the device.
+        for target in "c", "sm_75", "sm_86", "sm_89":
+            self.assertEqual(self.split(target, "--error-budget=1e-5")[0], set())
+
+    def test_a_budget_may_be_too_tight_to_split(self):
+        self.file("product.tg", PRODUCT)
+        err = self.tangc("product.tg", "-t", "sm_80", "--error-budget=2e-7", "-Wperf").err
+        self.assertIn("split_precision: products of `y` stay f32 on sm_80: the error of `y` would be", err)
+        self.assertEqual(self.split("sm_80", "--error-budget=2e-7")[0], set())
+        err = self.tangc("product.tg", "-t", "sm_80", "--error-budget=1e-5", "-Wperf", "-D", "M=512", "-D", "N=512",
+                         "-D", "K=512").err
+        self.assertIn("leave dims free", err)
+
+    def test_every_output_that_a_product_reaches_has_a_budget(self):
+        lines = "z[i, j] = y[i, j] + 1\noutput z : f32[M, N]\nbudget y : rel 1e-5\n"
+        self.file("product.tg", PRODUCT + lines)
+        self.assertEqual(self.split("sm_80")[0], set())
+        self.file("product.tg", PRODUCT + lines + "budget z : rel 1e-5\n")
+        self.assertEqual(self.split("sm_80")[0], {"tf32x3"})
+
+    def test_a_schedule_splits_products_under_a_budget(self):
+        self.file("product.tg", PRODUCT.replace("..4096", "..4096 step 4"))
+        self.file("fields.yaml", "steps:\n- kernel: y\n  variants:\n  - fields: {threads: 64, vector: 4, block_m: 32, block_n: "
+                                 "32, block_k: 16, precision: tf32x3, warp_m: 32, warp_n: 16, pipeline: 2, stage: true}\n")
+        err = self.tangc("product.tg", "-t", "sm_86", "--schedule=fields.yaml", code=1).err
+        self.assertIn("`precision: tf32x3` needs an error budget that the prediction keeps", err)
+        words = "--schedule=fields.yaml", "--error-budget=1e-5"
+        self.assertEqual(self.split("sm_86", *words)[0], {"tf32x3"})
+        self.tangc("product.tg", "-t", "sm_86", "--schedule=fields.yaml", "--error-budget=2e-7", code=1)
 
     def test_operands_are_rounded_only_where_that_is_native(self):
         self.file("attention.tg", "tg 1\ngraph attention\ndim S in 1..4096\ninput q : f16[S, 64]\ninput k : f16[S, 64]\n"

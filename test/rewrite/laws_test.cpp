@@ -396,3 +396,43 @@ TEST_CASE("causal, windowed and strided filters become bounds", "[tighten_bounds
   CHECK(axis("j <= i and x[j, j] > 0") == "..i + 1 where 0.0 < x[j, j]");
   CHECK(axis("j <= i or j == 3") == ".. where j <= i or j == 3");
 }
+
+TEST_CASE("a tensor that is only divided by holds reciprocals", "[store_reciprocals]") {
+  // The statistics of a softmax beside a sum over its columns, as in attention's backward pass.
+  const std::string head = R"(dim M in 1..65536, N in 1..65536
+input a : f32[M, 8]
+input b : f32[N, 8]
+input w : f32[M, 4]
+s[i, j] = sum[r] a[i, r] * b[j, r]
+m[i] = max[j] s[i, j]
+l[i] = sum[j] exp(s[i, j] - m[i])
+)";
+  Graph g = all(head + R"(y[j, k] = sum[i] w[i, k] * (exp(s[i, j] - m[i]) / l[i])
+output y : f32[N, 4]
+)",
+                {3, 4});
+  CHECK_THAT(text_after(g), Catch::Contains("= 1.0 / "));
+  CHECK_THAT(text_after(g), Catch::Contains("* l["));
+  Graph kept = all(head + R"(y[j, k] = sum[i] w[i, k] * (exp(s[i, j] - m[i]) / l[i] + l[i])
+output y : f32[N, 4]
+)",
+                   {3, 4});
+  CHECK_THAT(text_after(kept), !Catch::Contains("= 1.0 / "));
+  // A sum of data may be so small that its reciprocal is infinite.
+  Graph tiny = all(R"(dim M in 1..65536, N in 1..65536
+input x : f32[M, N]
+input w : f32[N, N]
+l[i] = sum[j] abs(x[i, j])
+y[i, k] = sum[j] w[j, k] * (x[i, j] / l[i] + 1)
+output y : f32[M, N]
+)",
+                   {3, 4});
+  CHECK_THAT(text_after(tiny), Catch::Contains("x[i, j] / l[i]"));
+}
+
+TEST_CASE("roots of constants are constants", "[expr]") {
+  Graph g = all("input x : f32[4]\ny[i] = x[i] / sqrt(64)\nz[i] = x[i] * sqrt(-1.0)\n"
+                "output y : f32[4]\noutput z : f32[4]\n");
+  CHECK_THAT(text_after(g), Catch::Contains("x[i] / 8.0"));
+  CHECK_THAT(text_after(g), Catch::Contains("sqrt(-1.0)"));
+}

@@ -1,6 +1,8 @@
 // Products on matrix units: all four ways in which operands lie, batches, epilogues, partial tiles.
+#include "interpret/formats.h"
 #include "support.h"
 #include <catch2/catch.hpp>
+#include <limits>
 
 using namespace tang;
 using namespace tang::simulate_test;
@@ -37,8 +39,9 @@ bool uses_units(const Outcome& outcome) {
 }
 
 void check(const std::string& text, const Sizes& sizes, const std::string& target,
-           const std::string& schedule = "", std::optional<size_t> variant = {}) {
-  Compiled compiled = compile({text, "product.tg", target, 2, sizes, false, schedule, true});
+           const std::string& schedule = "", std::optional<size_t> variant = {},
+           bool bound = false) {
+  Compiled compiled = compile({text, "product.tg", target, 2, sizes, bound, schedule, true});
   interpret::RunOptions options;
   options.only_variant = variant;
   Outcome outcome = simulate(compiled, data_of(compiled, 7), options);
@@ -104,4 +107,190 @@ TEST_CASE("stated tiles: rings of two to five chunks, one warp and many", "[prod
                      fmt::format("{} in 0..8192 step 8", dim));
       check(text, {{"M", 72}, {"N", 88}, {"K", 104}}, "sm_80", schedule);
     }
+}
+
+TEST_CASE("lines that begin anywhere stay on matrix units", "[products][unaligned]") {
+  for (const Form& form : forms) {
+    std::string text = product(form, "f16", false, true);
+    // One dim after the other is odd; the rest would allow vectors.
+    const Sizes odd[] = {{{"M", 17}, {"N", 8}, {"K", 16}},   {{"M", 16}, {"N", 3}, {"K", 40}},
+                         {{"M", 8}, {"N", 24}, {"K", 33}},   {{"M", 129}, {"N", 127}, {"K", 65}},
+                         {{"M", 1}, {"N", 1}, {"K", 1}},     {{"M", 2}, {"N", 130}, {"K", 31}},
+                         {{"M", 127}, {"N", 257}, {"K", 3}}, {{"M", 255}, {"N", 9}, {"K", 129}}};
+    for (const Sizes& sizes : odd) {
+      INFO(form.name << " " << sizes[0].second << " " << sizes[1].second << " " << sizes[2].second);
+      check(text, sizes, "sm_80");
+    }
+    INFO(form.name);
+    check(text, odd[3], "sm_90a", "", {}, true);
+    check(product(form, "bf16", true, false), {{"B", 2}, {"M", 33}, {"N", 17}, {"K", 35}}, "sm_80");
+  }
+}
+
+TEST_CASE("no variant of a product is left to scalar tiles", "[products][unaligned]") {
+  for (const Form& form : forms) {
+    Compiled compiled = compile({product(form, "bf16", false, false),
+                                 "product.tg",
+                                 "sm_80",
+                                 2,
+                                 {{"M", 8}, {"N", 8}, {"K", 8}},
+                                 false,
+                                 "",
+                                 true});
+    for (const kernel::Kernel& k : compiled.program.kernels) {
+      INFO(form.name << ": " << k.name);
+      CHECK(kernel::to_text(k).find("mma.") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("odd sizes: an empty sum, and what is not finite", "[products][unaligned]") {
+  std::string text = product(forms[1], "f16", false, true);
+  Compiled compiled =
+      compile({text, "product.tg", "sm_80", 2, {{"M", 33}, {"N", 17}, {"K", 0}}, false, "", true});
+  CHECK(simulate(compiled, data_of(compiled, 3)).faults == std::vector<std::string>());
+  compiled.dims = {33, 17, 35};
+  driver::TestVectors data = data_of(compiled, 5);
+  data.inputs[0].reals[40] = std::numeric_limits<double>::infinity();
+  data.inputs[1].reals[20] = std::numeric_limits<double>::quiet_NaN();
+  evaluate_again(compiled, data);
+  CHECK(simulate(compiled, data).faults == std::vector<std::string>());
+}
+
+TEST_CASE("a long sum for few points is added up in parts", "[products][parts]") {
+  for (const Form& form : forms)
+    for (const Sizes& sizes :
+         {Sizes{{"M", 24}, {"N", 40}, {"K", 8192}}, Sizes{{"M", 4}, {"N", 129}, {"K", 4096}}}) {
+      INFO(form.name);
+      std::string text = product(form, "bf16", false, true);
+      check(text, sizes, "sm_80", "", {}, true);
+      Compiled compiled = compile({text, "product.tg", "sm_80", 2, sizes, true, "", true});
+      CHECK(compiled.program.slots.size() == 1);
+      CHECK(compiled.program.steps.size() == 2);
+    }
+  // Enough tiles, or too short a sum: one kernel.
+  for (const Sizes& sizes :
+       {Sizes{{"M", 2048}, {"N", 2048}, {"K", 2048}}, Sizes{{"M", 24}, {"N", 40}, {"K", 128}}}) {
+    Compiled compiled = compile(
+        {product(forms[0], "f16", false, true), "product.tg", "sm_80", 2, sizes, true, "", true});
+    CHECK(compiled.program.slots.empty());
+  }
+}
+
+namespace {
+
+std::string split_product(const Form& form, bool epilogue = false) {
+  return product(form, "f32", false, epilogue) + "budget c : rel 1e-5\n";
+}
+
+struct Size {
+  int64_t m, n, k;
+};
+Compiled compiled_for(const std::string& text, const std::string& target, const Size& size) {
+  Sizes dims{{"M", size.m}, {"N", size.n}, {"K", size.k}};
+  return compile({text, "product.tg", target, 2, dims, false, "", true});
+}
+
+int64_t tf32_products(const Outcome& outcome) {
+  int64_t sum = 0;
+  for (const auto& [name, counts] : outcome.report.kernels)
+    for (const auto& [row, count] : counts.instructions)
+      if (row == "mma.m16n8k8.f32.tf32") sum += count;
+  return sum;
+}
+
+/// By how much the largest output is off, beside itself, when each factor is one tf32.
+double error_of_single(const Form& form, const driver::TestVectors& data) {
+  const interpret::Array &a = data.inputs[0], &b = data.inputs[1], &c = data.outputs[0];
+  int64_t m = c.shape[0], n = c.shape[1];
+  bool ta = form.a == "k, i", tb = form.b == "j, k";
+  int64_t depth = ta ? a.shape[0] : a.shape[1];
+  double worst = 0, largest = 0;
+  auto at = [](const interpret::Array& x, int64_t row, int64_t column) {
+    return interpret::cut_tf32(x.as_real(row * x.shape[1] + column));
+  };
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < depth; ++k)
+        sum += (ta ? at(a, k, i) : at(a, i, k)) * (tb ? at(b, j, k) : at(b, k, j));
+      worst = std::max(worst, std::abs(sum - c.as_real(i * n + j)));
+      largest = std::max(largest, std::abs(c.as_real(i * n + j)));
+    }
+  return worst / largest;
+}
+
+} // namespace
+
+TEST_CASE("f32 under a budget runs as three tf32 products, far nearer than one", "[split]") {
+  // What f32 by itself leaves open: adding up, and rounding the outputs.
+  constexpr double tight = 2e-6;
+  for (const Form& form : forms) {
+    INFO(form.name);
+    Compiled compiled = compiled_for(split_product(form), "sm_80", {68, 76, 108});
+    driver::TestVectors data = data_of(compiled, 11);
+    data.tolerances[0] = tight;
+    CHECK(error_of_single(form, data) > 50 * tight);
+    Outcome outcome = simulate(compiled, data);
+    CHECK(outcome.faults == std::vector<std::string>());
+    // 2 x 2 blocks of 2 x 2 warps, 2 x 4 products of a depth of 8, 4 chunks of 32: each thrice.
+    CHECK(tf32_products(outcome) == 3 * 4 * 4 * 8 * 16);
+    // Sizes that cannot be copied 16 bytes at a time run as f32.
+    compiled.dims = {67, 61, 33};
+    data = data_of(compiled, 11);
+    data.tolerances[0] = tight;
+    outcome = simulate(compiled, data);
+    CHECK(outcome.faults == std::vector<std::string>());
+    CHECK(tf32_products(outcome) == 0);
+  }
+}
+
+TEST_CASE("split products: the large tile, an epilogue, an empty sum", "[split]") {
+  Compiled compiled = compiled_for(split_product(forms[0], true), "sm_90a", {1028, 132, 40});
+  Outcome outcome = simulate(compiled, data_of(compiled, 5));
+  CHECK(outcome.faults == std::vector<std::string>());
+  CHECK(tf32_products(outcome) > 0);
+  compiled.dims = {72, 136, 0};
+  CHECK(simulate(compiled, data_of(compiled, 3)).faults == std::vector<std::string>());
+}
+
+TEST_CASE("split products of what is not finite are those of f32", "[split]") {
+  Compiled compiled = compiled_for(split_product(forms[0]), "sm_80", {40, 24, 40});
+  driver::TestVectors data = data_of(compiled, 9);
+  auto &a = data.inputs[0].reals, &b = data.inputs[1].reals;
+  auto at = [](size_t row, size_t column, size_t columns) { return row * columns + column; };
+  const double inf = std::numeric_limits<double>::infinity();
+  a[at(0, 3, 40)] = inf, a[at(1, 5, 40)] = -inf;
+  a[at(2, 7, 40)] = std::numeric_limits<double>::quiet_NaN();
+  a[at(4, 3, 40)] = inf, a[at(4, 5, 40)] = inf;
+  // Exact in tf32, so that its rest is 0, and much larger than 1 with a rest.
+  b[at(3, 0, 24)] = 1, b[at(3, 1, 24)] = -0x1.00fffep90, b[at(3, 2, 24)] = 0;
+  b[at(5, 0, 24)] = -inf, b[at(5, 6, 24)] = inf;
+  // The largest f32 rounds to infinity in tf32.
+  a[at(8, 11, 40)] = 0x1.fffffep127, a[at(9, 11, 40)] = -0x1.fffffep127;
+  for (size_t j = 0; j < 24; ++j) b[at(11, j, 24)] = 0x1p-100 * double(j % 5);
+  evaluate_again(compiled, data);
+  Outcome outcome = simulate(compiled, data);
+  CHECK(outcome.faults == std::vector<std::string>());
+  CHECK(tf32_products(outcome) > 0);
+}
+
+TEST_CASE("without a budget f32 stays f32", "[split]") {
+  Compiled compiled = compiled_for(product(forms[0], "f32", false, false), "sm_80", {40, 24, 40});
+  Outcome outcome = simulate(compiled, data_of(compiled, 9));
+  CHECK(outcome.faults == std::vector<std::string>());
+  CHECK(tf32_products(outcome) == 0);
+}
+
+TEST_CASE("stated tiles of split products", "[split]") {
+  for (const Form& form : forms) {
+    std::string text = split_product(form);
+    for (const char* dim : {"M", "N", "K"})
+      text.replace(text.find(fmt::format("{} in 0..8192", dim)), 12,
+                   fmt::format("{} in 0..8192 step 4", dim));
+    check(text, {{"M", 68}, {"N", 44}, {"K", 52}}, "sm_80",
+          "steps:\n- kernel: c\n  variants:\n  - fields: {threads: 64, vector: 4, block_m: 32, "
+          "block_n: 32, block_k: 16, precision: tf32x3, warp_m: 32, warp_n: 16, pipeline: 2, "
+          "stage: true}\n");
+  }
 }

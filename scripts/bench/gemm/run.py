@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Matrix products beside cuBLAS, side by side in one run.
 
-    for f in scripts/bench/gemm/*.tg; do tangc $f --target sm_80 -d DIR; done
+    for f in scripts/bench/gemm/gemm_[ntg]*.tg; do
+      tangc $f --target sm_80:h200 --specialize='M=128,N=4096,K=4096;M=256,N=256,K=65536' -d DIR; done
     python3 scripts/bench/gemm/run.py DIR [MxNxK...]
 
-Random bf16 data; operands rotate over more than three times the L2; medians of CUDA-event times. `ratio` is cuBLAS's
+Random bf16 data (f32.py has products of f32); operands rotate over more than three times the L2; medians of CUDA-event times. `ratio` is cuBLAS's
 time over ours. `gemm_gelu` is compared with the plain product of cuBLAS, and its cost over our own plain product is
-shown. Errors are relative to the largest value of a float32 product. Needs nvcc, a CUDA device and PyTorch.
+shown. Errors are relative to the largest value of a float32 product. Sizes that `--specialize` names may run in parts. Needs nvcc, a CUDA device and PyTorch.
 """
 import concurrent.futures
 import ctypes
@@ -20,7 +21,7 @@ import torch.nn.functional as F
 
 TARGET = "sm_80"
 SHAPES = ["1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "8192x8192x8192", "128x4096x4096", "512x2304x768",
-          "4096x12288x4096", "4097x4095x4096", "2049x2047x2049"]
+          "4096x12288x4096", "256x256x65536", "4097x4095x4096", "2049x2047x2049"]
 NAMES = ["gemm_nn", "gemm_nt", "gemm_tn", "gemm_tt", "gemm_gelu"]
 
 

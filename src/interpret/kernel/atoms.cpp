@@ -13,6 +13,7 @@ void Machine::atom(const Instruction& i, const Mask& mask) {
   switch (use.row->kind) {
   case atomics::Kind::commit: return commit(use, mask);
   case atomics::Kind::wait: return wait(use, mask);
+  case atomics::Kind::unary:
   case atomics::Kind::move: return move(i, use, whole_groups(i, use, mask));
   case atomics::Kind::matmul: return matmul(i, use, whole_groups(i, use, mask));
   // Kernels exchange values and combine them by statements of their own.
@@ -89,6 +90,23 @@ double nearest_tf32(double value) {
   return real_of(decode(ElemType::f32, bits));
 }
 
+/// What a unit makes of an f32.
+double function(const atomics::Row& row, double value) {
+  TANG_CHECK(row.op == "exp2", "the simulator has no `{}`", row.op);
+  double result = round_to(ElemType::f32, std::exp2(value));
+  return row.flushes && std::fabs(result) < 0x1p-126 ? 0 : result;
+}
+
+double rounded_as(atomics::Rounds how, double value) {
+  switch (how) {
+  case atomics::Rounds::no: return value;
+  case atomics::Rounds::nearest: return nearest_tf32(value);
+  case atomics::Rounds::head: return tf32_head(value);
+  case atomics::Rounds::rest: return round_to(ElemType::f32, value - tf32_head(value));
+  }
+  return value;
+}
+
 bool contains(const Mask& mask, uint32_t lane) {
   return mask.all || std::binary_search(mask.lanes.begin(), mask.lanes.end(), lane);
 }
@@ -121,7 +139,9 @@ void Machine::move(const Instruction& i, const AtomUse& use, const Mask& mask) {
       if (held_as != type)
         held.word = decode(
             type, encode(held_as, held.word, graph::scalar_of(held_as) == graph::Scalar::real));
-      if (row.rounds) held.word = word(nearest_tf32(real_of(held.word)));
+      if (row.rounds != atomics::Rounds::no)
+        held.word = word(rounded_as(row.rounds, real_of(held.word)));
+      if (row.kind == atomics::Kind::unary) held.word = word(function(row, real_of(held.word)));
       put(i, *to.access, t, to(t) + v, held);
     }
     if (use.token != nothing) take_off(use, *to.access, t, to(t), to_operand.values);
@@ -157,10 +177,7 @@ bool Machine::gather(const Instruction& i, const AtomUse& use, size_t operand, c
       bool real = graph::scalar_of(tensor(*at.access).type) == graph::Scalar::real;
       double value = real ? real_of(held.word) : static_cast<double>(integer_of(held.word));
       // The unit reads the 19 upper bits of a register.
-      if (o.tf32) {
-        auto bits = encode(ElemType::f32, word(value), true) & ~uint64_t{0x1fff};
-        value = real_of(decode(ElemType::f32, bits));
-      }
+      if (o.tf32) value = cut_tf32(value);
       dense[box.at[n]] = held.written ? value : std::numeric_limits<double>::quiet_NaN();
     }
   }

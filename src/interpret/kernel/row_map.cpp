@@ -112,6 +112,7 @@ void matmul(const Row& row, RowMap& map) {
 RowMap map_of(const Row& row) {
   RowMap map;
   switch (row.kind) {
+  case atomics::Kind::unary:
   case atomics::Kind::move: move(row, map); break;
   case atomics::Kind::matmul: matmul(row, map); break;
   case atomics::Kind::commit:

@@ -7,6 +7,22 @@ namespace tang::lower {
 
 using graph::Op;
 
+bool bounds_grow(const graph::Graph& graph, const graph::Comprehension& node,
+                 const graph::Streaming& streaming) {
+  graph::IndexId row = node.points[streaming.rows.front()].index;
+  auto grows = [&](ExprId bound) {
+    auto p = bound ? graph::polynomial_of(graph.exprs, bound) : std::nullopt;
+    if (!p) return false;
+    for (const auto& [monomial, factor] : p->terms())
+      if (monomial.size() == 1 && factor > 0 && graph.exprs[monomial[0]].op == Op::index &&
+          graph.exprs[monomial[0]].ref == row.value)
+        return true;
+    return false;
+  };
+  const graph::Axis& axis = node.reduction->axes[0];
+  return grows(axis.hi) && !grows(axis.lo);
+}
+
 StreamBounds::StreamBounds(Terms& terms, const graph::Comprehension& node,
                            const graph::Streaming& streaming, ValueId first, ValueId rows,
                            int block_m, int block_n)

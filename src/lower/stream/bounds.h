@@ -5,6 +5,10 @@
 
 namespace tang::lower {
 
+/// Whether later rows take more of the streamed axis.
+bool bounds_grow(const graph::Graph& graph, const graph::Comprehension& node,
+                 const graph::Streaming& streaming);
+
 class StreamBounds {
 public:
   /// Rows `first` .. first+block_m of `rows`, stretches of block_n elements. Emits what the rows of

@@ -47,6 +47,24 @@ public:
       });
     });
   }
+  /// Visits all accumulators of the thread with the columns outermost: row, tile along the columns,
+  /// value within, column.
+  template <class F>
+  void over_elements(int tiles, F&& inside) const {
+    auto& v = b_.values();
+    MatrixUnit::Digit rows = unit_.rows(), columns = unit_.columns();
+    b_.loop("j", tiles, kernel::LoopKind::unrolled, [&](ValueId j) {
+      b_.loop("w", columns.count, kernel::LoopKind::unrolled, [&](ValueId w) {
+        ValueId column = v.add(v.add(v.mul(j, v.integer(unit_.atom_n)), unit_.lane_n),
+                               v.mul(w, v.integer(columns.place)));
+        over_rows([&](const Row& row) {
+          ValueId value =
+              v.add(v.mul(row.digit, v.integer(rows.value)), v.mul(w, v.integer(columns.value)));
+          inside(row, j, value, column);
+        });
+      });
+    });
+  }
   template <class F>
   void over_tiles(int tiles, F&& inside) const {
     b_.loop("i", row_tiles_, kernel::LoopKind::unrolled, [&](ValueId i) {

@@ -7,13 +7,6 @@ using graph::Streaming;
 using kernel::LoopKind;
 using kernel::Ref;
 
-namespace {
-
-/// Registers of a thread beyond which rows are loaded again from shared memory in every step.
-constexpr int most_held = 160;
-
-} // namespace
-
 StreamProducts::StreamProducts(const Emission& e, const Streaming& streaming, Terms& terms,
                                const StreamTiles& tiles, MatrixUnit& unit, const StreamLanes& lanes,
                                ValueId warp_first)
@@ -29,26 +22,15 @@ kernel::TensorId StreamProducts::score(ExprId fold) const {
   return {};
 }
 
-bool StreamProducts::rows_fit() const {
-  int registers = 0;
-  for (const Score& s : scores_) {
-    registers += column_tiles_ * unit_.d_values;
-    registers += tiles_.of(s.score->row).width / unit_.atom_k * unit_.a_values / 2;
-  }
-  for (const Streaming::Amount& a : s_.amounts)
-    if (a.read) registers += tiles_.of(a.read).width / unit_.atom_n * unit_.d_values;
-  return registers * lanes_.row_tiles() <= most_held;
-}
-
 void StreamProducts::hold_rows() {
-  held_ = rows_fit();
   for (Score& s : scores_) {
     int depth = tiles_.of(s.score->row).width / unit_.atom_k;
     s.source = unit_.source("m", "k", lanes_.row_tiles());
     s.rows = b_.fragments("rows", s_.format,
-                          {held_ ? depth : 1, lanes_.row_tiles() / s.source.group,
+                          {f_.hold_rows ? depth : 1, lanes_.row_tiles() / s.source.group,
                            int64_t{unit_.a_values} * s.source.group});
-    if (held_) b_.loop("q", depth, LoopKind::unrolled, [&](ValueId q) { load_rows(s, q, q); });
+    if (f_.hold_rows)
+      b_.loop("q", depth, LoopKind::unrolled, [&](ValueId q) { load_rows(s, q, q); });
   }
 }
 
@@ -88,7 +70,7 @@ void StreamProducts::compute(const Score& s, ValueId slot) {
   int reach = unit_.atom_n * source.group;
   b_.spec("MatMul", "", {s.state}, {tile.tensor}, [&] {
     b_.loop("q", tile.width / unit_.atom_k, LoopKind::unrolled, [&](ValueId q) {
-      if (!held_) load_rows(s, integer(0), q);
+      if (!f_.hold_rows) load_rows(s, integer(0), q);
       b_.loop("j", column_tiles_ / source.group, LoopKind::unrolled, [&](ValueId j) {
         unit_.load(source, "n", {columns, {j, integer(0)}}, [&](ValueId point, ValueId term) {
           return Ref{tile.tensor,
@@ -98,7 +80,7 @@ void StreamProducts::compute(const Score& s, ValueId slot) {
       });
       lanes_.over_tiles(column_tiles_, [&](ValueId i, ValueId j) {
         unit_.multiply({s.state, {i, j, integer(0)}},
-                       fragment(s.rows, {held_ ? q : integer(0)}, i, s.source),
+                       fragment(s.rows, {f_.hold_rows ? q : integer(0)}, i, s.source),
                        fragment(columns, {}, j, source));
       });
     });
@@ -111,21 +93,23 @@ void StreamProducts::add(const Streaming::Amount& amount, kernel::TensorId weigh
   const StreamTiles::Tile& tile = tiles_.of(amount.read);
   int tiles = tile.width / unit_.atom_n;
   MatrixUnit::Source source = unit_.source("n", "n", tiles);
-  kernel::TensorId columns = b_.fragments(
-      "columns", s_.format, {tiles / source.group, int64_t{source.values} * source.group});
+  kernel::TensorId columns =
+      b_.fragments("columns", s_.format, {1, int64_t{source.values} * source.group});
   int reach = unit_.atom_n * source.group;
+  // Few fragments of columns at once: the sums fill the registers.
   b_.spec("MatMul", "", {state}, {weights, tile.tensor}, [&] {
     b_.loop("q", f_.block_n / unit_.atom_k, LoopKind::unrolled, [&](ValueId q) {
       b_.loop("j", tiles / source.group, LoopKind::unrolled, [&](ValueId j) {
-        unit_.load(source, "n", {columns, {j, integer(0)}}, [&](ValueId point, ValueId term) {
-          return Ref{tile.tensor,
-                     {slot, v.add(v.mul(q, integer(unit_.atom_k)), term),
-                      v.add(v.mul(j, integer(reach)), point)}};
+        unit_.load(source, "n", {columns, {integer(0), integer(0)}},
+                   [&](ValueId point, ValueId term) {
+                     return Ref{tile.tensor,
+                                {slot, v.add(v.mul(q, integer(unit_.atom_k)), term),
+                                 v.add(v.mul(j, integer(reach)), point)}};
+                   });
+        lanes_.over_tiles(source.group, [&](ValueId i, ValueId n) {
+          unit_.multiply({state, {i, v.add(v.mul(j, integer(source.group)), n), integer(0)}},
+                         {weights, {i, q, integer(0)}}, fragment(columns, {}, n, source));
         });
-      });
-      lanes_.over_tiles(tiles, [&](ValueId i, ValueId j) {
-        unit_.multiply({state, {i, j, integer(0)}}, {weights, {i, q, integer(0)}},
-                       fragment(columns, {}, j, source));
       });
     });
   });

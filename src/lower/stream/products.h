@@ -28,7 +28,6 @@ private:
     kernel::TensorId state, rows;
     MatrixUnit::Source source; ///< of the rows
   };
-  bool rows_fit() const;
   void load_rows(const Score& score, ValueId into, ValueId q);
   void compute(const Score& score, ValueId slot);
   /// The first register of fragment `number` in registers loaded by groups.
@@ -45,7 +44,6 @@ private:
   const StreamLanes& lanes_;
   ValueId warp_first_; ///< the warp's first row in the block
   int column_tiles_;
-  bool held_ = false;
   std::vector<Score> scores_;
 };
 

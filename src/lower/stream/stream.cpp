@@ -10,18 +10,24 @@
 #include "lower/stream/result.h"
 #include "lower/stream/row_terms.h"
 #include <algorithm>
+#include <numbers>
 
 namespace tang::lower {
 
 using graph::Axis;
 using graph::Comprehension;
 using graph::Op;
+using graph::ScaledMonoid;
 using graph::Streaming;
 using kernel::LoopKind;
 using kernel::Ref;
 using Row = StreamLanes::Row;
 
 namespace {
+
+/// So many products of a thread are left out by a branch where they can be; fewer cost less than
+/// what the branch keeps apart.
+constexpr int worth_a_branch = 96;
 
 class Stream {
 public:
@@ -42,6 +48,8 @@ public:
     ValueId bm = axes_.block_mode("bm", v.ceildiv(count_, f_.block_m)),
             batch = axes_.block_mode("batch", axes_.size_of(s_.batch)),
             part = axes_.block_mode("part", parts());
+    // The longest loops begin first, so that short ones fill the end.
+    b_.kernel().descending = bounds_grow(g_, c_, s_);
     axes_.bind_points(s_.batch, batch);
     first_ = b_.let("first", v.mul(bm, v.integer(f_.block_m)));
     tiles_.emplace(e_, s_, terms_, axes_, unit_);
@@ -73,10 +81,22 @@ private:
 
   // ---- what lives from step to step
 
+  /// Kept as `term`, of which the field is `factor` times, factor > 0: scores as matrix units leave
+  /// them are compared without being scaled.
   struct Reference {
     uint32_t field;
     Op op;
+    ExprId term;
+    double factor;
     kernel::TensorId state, next, elements;
+  };
+  /// What amounts are multiplied by when a reference moves, for all that fall alike.
+  struct Scale {
+    ScaledMonoid::Amount::Fall fall;
+    size_t reference;
+    double rate; ///< the weight is 2^(rate * distance) of what is kept
+    kernel::TensorId factor;
+    kernel::TensorId level; ///< rate * what is kept
   };
   /// Equal weights of several amounts are computed once.
   struct Weight {
@@ -84,12 +104,13 @@ private:
     std::vector<ExprId> factors, divisors;
     kernel::TensorId row_part; ///< what its factors and divisors are that rows alone decide
     kernel::TensorId elements, fragments;
+    std::optional<size_t> scale;
     bool multiplies = false;
   };
   struct Amount {
     const Streaming::Amount* amount;
     size_t weight;
-    kernel::TensorId state, scale;
+    kernel::TensorId state, factor;
     int tiles = 0; ///< along the field's axis
   };
 
@@ -102,14 +123,20 @@ private:
     for (uint32_t f : s_.monoid.references) {
       std::string name = field_name(f, "reference");
       Op op = g_.exprs[g_[r_.monoid].combine[f]].op;
-      references_.push_back({f, op, lanes_->per_row(name), lanes_->per_row(name + "_next"),
+      auto [term, factor] = constant_factor(g_.exprs, r_.body[f]);
+      if (factor <= 0) term = r_.body[f], factor = 1;
+      references_.push_back({f, op, term, factor, lanes_->per_row(name),
+                             lanes_->per_row(name + "_next"),
                              lanes_->per_element(name + "_e", column_tiles_)});
-      row_terms_->find(r_.body[f]);
+      row_terms_->find(term);
     }
     for (const Streaming::Amount& amount : s_.amounts) {
       std::string name = field_name(amount.scaled.field, "amount");
       Amount a{&amount, weight_of(amount), {}, {}, 0};
-      if (amount.scaled.left) a.scale = lanes_->per_row(name + "_scale");
+      if (weights_[a.weight].scale)
+        a.factor = scales_[*weights_[a.weight].scale].factor;
+      else if (amount.scaled.left)
+        a.factor = lanes_->per_row(name + "_scale");
       if (amount.read) {
         weights_[a.weight].multiplies = true;
         a.tiles = tiles_->of(amount.read).width / unit_.atom_n;
@@ -149,12 +176,23 @@ private:
           other.scaled.right == amount.scaled.right)
         return i;
     }
-    Weight w{&amount, amount.factors, amount.divisors, {}, {}, {}, false};
+    Weight w{&amount, amount.factors, amount.divisors, {}, {}, {}, {}, false};
+    if (amount.scaled.fall) w.scale = scale_of(*amount.scaled.fall);
     w.row_part = row_terms_->product(w.factors, w.divisors);
     for (const auto* list : {&w.factors, &w.divisors})
       for (ExprId id : *list) row_terms_->find(id);
     weights_.push_back(std::move(w));
     return weights_.size() - 1;
+  }
+
+  size_t scale_of(const ScaledMonoid::Amount::Fall& fall) {
+    for (size_t i = 0; i < scales_.size(); ++i)
+      if (scales_[i].fall == fall) return i;
+    size_t n = 0;
+    while (references_[n].field != fall.reference) ++n;
+    double rate = references_[n].factor * (fall.power == Op::exp ? std::numbers::log2e : 1);
+    scales_.push_back({fall, n, rate, lanes_->per_row("scale"), lanes_->per_row("level")});
+    return scales_.size() - 1;
   }
 
   // ---- steps
@@ -170,7 +208,7 @@ private:
     };
     for (int s = 0; s < ahead; ++s) fill(integer(s), v.add(begin, integer(s)));
     row_terms_->load();
-    terms_.use_powers_of_two();
+    terms_.use_powers_of_two(ask(b_, e_.machine, atomics::Function{"exp2"}));
     // The rows come with the first stretch.
     tiles_->arrive();
     products_->hold_rows();
@@ -232,6 +270,14 @@ private:
       });
     });
   }
+  /// Visits all accumulators with the columns outermost, so that what is combined along each row is
+  /// as many chains as a thread has rows.
+  void over_columns_of_rows(int tiles, const std::function<void()>& inside) {
+    lanes_->over_elements(tiles, [&](const Row& row, ValueId tile, ValueId value, ValueId column) {
+      row_ = row, tile_ = tile, value_ = value, column_ = column;
+      inside();
+    });
+  }
   /// Visits a thread's accumulators of a row: `row_`, `tile_`, `value_` and `column_` say which.
   void over_columns(const Row& row, int tiles, const std::function<void()>& inside) {
     row_ = row;
@@ -247,8 +293,7 @@ private:
   void elements() {
     if (references_.empty()) return;
     over_elements([&] {
-      for (const Reference& r : references_)
-        b_.store(place(r.elements), terms_.lower(r_.body[r.field]));
+      for (const Reference& r : references_) b_.store(place(r.elements), terms_.lower(r.term));
     });
     exclude([&](ValueId takes_part) {
       for (const Reference& r : references_)
@@ -267,34 +312,91 @@ private:
     auto& v = b_.values();
     if (references_.empty()) return;
     lanes_->over_rows([&](const Row& row) {
-      for (const Reference& r : references_) {
-        auto combine = [&](ValueId a, ValueId b) { return v.binary(r.op, a, b); };
-        lanes_->set(r.next, row, lanes_->at(r.state, row));
-        over_columns(row, column_tiles_, [&] {
-          lanes_->set(r.next, row, combine(lanes_->at(r.next, row), value(r.elements)));
-        });
-        lanes_->across(r.next, row, combine);
-      }
-      for (const Amount& a : amounts_) {
-        if (!a.scale) continue;
-        lanes_->set(a.scale, row,
-                    weight(
-                        a.amount->scaled.left,
-                        [&](const Reference& r) { return lanes_->at(r.state, row); },
-                        [&](const Reference& r) { return lanes_->at(r.next, row); }));
-        rescale(a, row);
-      }
+      for (const Reference& r : references_) lanes_->set(r.next, row, lanes_->at(r.state, row));
+    });
+    over_columns_of_rows(column_tiles_, [&] {
+      for (const Reference& r : references_)
+        lanes_->set(r.next, row_, v.binary(r.op, lanes_->at(r.next, row_), value(r.elements)));
+    });
+    lanes_->over_rows([&](const Row& row) {
+      for (const Reference& r : references_)
+        lanes_->across(r.next, row, [&](ValueId a, ValueId b) { return v.binary(r.op, a, b); });
+      for (const Scale& s : scales_) advance(s, row);
+      for (const Amount& a : amounts_)
+        if (a.factor && !weights_[a.weight].scale)
+          lanes_->set(a.factor, row,
+                      weight(
+                          a.amount->scaled.left,
+                          [&](const Reference& r) { return kept(r, lanes_->at(r.state, row)); },
+                          [&](const Reference& r) { return kept(r, lanes_->at(r.next, row)); }));
       for (const Reference& r : references_) lanes_->set(r.state, row, lanes_->at(r.next, row));
+    });
+    for (const Amount& a : amounts_)
+      if (a.factor && !weights_[a.weight].scale) rescale(a);
+    // A maximum grows less and less often.
+    for (size_t s = 0; s < scales_.size(); ++s) {
+      int products = 0;
+      for (const Amount& a : amounts_)
+        if (weights_[a.weight].scale == s)
+          products += a.tiles * unit_.d_values * lanes_->row_tiles();
+      b_.when(products < worth_a_branch ? ValueId() : moved(scales_[s]), [&] {
+        for (const Amount& a : amounts_)
+          if (weights_[a.weight].scale == s) rescale(a);
+      });
+    }
+  }
+
+  /// Whether some factor of the thread's rows is not 1.
+  ValueId moved(const Scale& s) {
+    auto& v = b_.values();
+    return some_row("moved", [&](const Row& row) {
+      return v.binary(Op::ne, lanes_->at(s.factor, row), v.real(1, Type::f32));
     });
   }
 
-  void rescale(const Amount& a, const Row& row) {
+  /// Whether something holds in one of the thread's rows.
+  ValueId some_row(const std::string& name, const std::function<ValueId(const Row&)>& holds) {
     auto& v = b_.values();
-    ValueId scale = lanes_->at(a.scale, row);
+    kernel::TensorId any = b_.registers(name, Type::boolean, {});
+    b_.store({any, {}}, v.boolean(false));
+    lanes_->over_rows([&](const Row& row) {
+      b_.store({any, {}}, v.binary(Op::logical_or, b_.element(any), holds(row)));
+    });
+    return b_.let(name, b_.element(any));
+  }
+
+  /// The factor of one row, and its level.
+  void advance(const Scale& s, const Row& row) {
+    auto& v = b_.values();
+    const Reference& r = references_[s.reference];
+    ValueId before = b_.let("before", lanes_->at(r.state, row)),
+            after = b_.let("after", lanes_->at(r.next, row));
+    ValueId level = b_.let("level", v.binary(Op::mul, after, v.real(s.rate, Type::f32)));
+    ValueId distance =
+        v.binary(Op::sub, v.binary(Op::mul, before, v.real(s.rate, Type::f32)), level);
+    // Sides at the same infinity add up.
+    lanes_->set(s.factor, row,
+                v.select(v.binary(Op::le, after, before), v.real(1, Type::f32),
+                         terms_.power_of_two(distance)));
+    lanes_->set(s.level, row, level);
+  }
+
+  /// A reference's field, from what is kept of it.
+  ValueId kept(const Reference& r, ValueId value) {
+    auto& v = b_.values();
+    return r.factor == 1 ? value : v.binary(Op::mul, value, v.real(r.factor, Type::f32));
+  }
+
+  void rescale(const Amount& a) {
+    auto& v = b_.values();
     if (!a.tiles)
-      return lanes_->set(a.state, row, v.binary(Op::mul, lanes_->at(a.state, row), scale));
-    over_columns(row, a.tiles,
-                 [&] { b_.store(place(a.state), v.binary(Op::mul, value(a.state), scale)); });
+      return lanes_->over_rows([&](const Row& row) {
+        lanes_->set(a.state, row,
+                    v.binary(Op::mul, lanes_->at(a.state, row), lanes_->at(a.factor, row)));
+      });
+    over_columns_of_rows(a.tiles, [&] {
+      b_.store(place(a.state), v.binary(Op::mul, value(a.state), lanes_->at(a.factor, row_)));
+    });
   }
 
   /// A weight of the monoid, where lhs and rhs stand for these references.
@@ -316,23 +418,25 @@ private:
   /// What each element adds, as factors of the next product and to the scalar amounts.
   void weights() {
     auto& v = b_.values();
-    over_elements([&] {
-      for (const Weight& w : weights_)
-        b_.store(weight_place(w), weight_here(w, w.first->scaled.right_if_finite));
-    });
-    at_infinity();
+    auto all = [&](bool finite) {
+      over_elements([&] {
+        for (const Weight& w : weights_) b_.store(weight_place(w), weight_here(w, finite));
+      });
+    };
+    if (ValueId infinite = some_infinite())
+      b_.either(
+          infinite, [&] { all(false); }, [&] { all(true); });
+    else
+      all(true);
     exclude([&](ValueId takes_part) {
       for (const Weight& w : weights_)
         b_.store(weight_place(w), v.select(takes_part, weight_value(w), v.real(0, Type::f32)));
     });
     for (const Amount& a : amounts_) {
       if (a.tiles) continue;
-      lanes_->over_rows([&](const Row& row) {
-        over_columns(row, column_tiles_, [&] {
-          ValueId sum =
-              v.binary(Op::add, lanes_->at(a.state, row), weight_value(weights_[a.weight]));
-          lanes_->set(a.state, row, sum);
-        });
+      over_columns_of_rows(column_tiles_, [&] {
+        lanes_->set(a.state, row_,
+                    v.binary(Op::add, lanes_->at(a.state, row_), weight_value(weights_[a.weight])));
       });
     }
     for (const Weight& w : weights_) {
@@ -344,32 +448,19 @@ private:
     }
   }
 
-  /// Weights that were taken for finite references, where they are not.
-  void at_infinity() {
+  /// Whether a reference that weights fall to is no number in one of the thread's rows; empty where
+  /// none falls.
+  ValueId some_infinite() {
     auto& v = b_.values();
-    bool any = std::any_of(weights_.begin(), weights_.end(),
-                           [](const Weight& w) { return bool(w.first->scaled.right_if_finite); });
-    if (!any) return;
-    lanes_->over_rows([&](const Row& row) {
-      ValueId infinite;
-      for (const Reference& r : references_) {
-        ValueId at = lanes_->at(r.state, row);
-        ValueId one =
-            v.binary(Op::ne, v.binary(Op::sub, at, at), v.real(0, Type::f32)); // NaN as well
-        infinite = infinite ? v.binary(Op::logical_or, infinite, one) : one;
+    if (scales_.empty()) return {};
+    return some_row("infinite", [&](const Row& row) {
+      ValueId one;
+      for (const Scale& s : scales_) {
+        ValueId at = lanes_->at(s.level, row); // NaN as well
+        ValueId ends = v.binary(Op::ne, v.binary(Op::sub, at, at), v.real(0, Type::f32));
+        one = one ? v.binary(Op::logical_or, one, ends) : ends;
       }
-      b_.when(infinite, [&] {
-        terms_.scope([&] {
-          axes_.bind_points_if(s_.rows, lanes_->number(row));
-          row_terms_->use_reciprocals(row);
-          over_columns(row, column_tiles_, [&] {
-            axes_.bind_sum_if(v.add(place_, column_));
-            for (const Weight& w : weights_)
-              if (w.first->scaled.right_if_finite)
-                b_.store(weight_place(w), weight_here(w, w.first->scaled.right));
-          });
-        });
-      });
+      return one;
     });
   }
 
@@ -384,23 +475,37 @@ private:
     return b_.element(w.elements, weight_place(w).coordinates);
   }
 
-  /// `scale`: the monoid's weight, or what it is where the references are finite.
-  ValueId weight_here(const Weight& w, ExprId scale) {
-    if (!scale) scale = w.first->scaled.right;
+  /// `finite`: the references are known to be.
+  ValueId weight_here(const Weight& w, bool finite) {
     auto& v = b_.values();
     ValueId product;
     auto times = [&](ValueId value) {
       product = product ? v.binary(Op::mul, product, value) : value;
     };
-    if (scale)
+    if (w.scale)
+      times(fallen(scales_[*w.scale], finite));
+    else if (ExprId scale = w.first->scaled.right)
       times(weight(
-          scale, [&](const Reference& r) { return lanes_->at(r.state, row_); },
-          [&](const Reference& r) { return value(r.elements); }));
+          scale, [&](const Reference& r) { return kept(r, lanes_->at(r.state, row_)); },
+          [&](const Reference& r) { return kept(r, value(r.elements)); }));
     for (ExprId id : w.factors) times(terms_.lower(id));
     if (w.row_part) times(lanes_->at(w.row_part, row_));
     if (!product) product = v.real(1, Type::f32);
     for (ExprId id : w.divisors) product = v.binary(Op::div, product, terms_.lower(id));
     return product;
+  }
+
+  /// The weight of an element that falls to the row's reference.
+  ValueId fallen(const Scale& s, bool finite) {
+    auto& v = b_.values();
+    const Reference& r = references_[s.reference];
+    ValueId rate = v.real(s.rate, Type::f32), own = value(r.elements);
+    if (finite)
+      return terms_.power_of_two(
+          v.binary(Op::sub, v.binary(Op::mul, own, rate), lanes_->at(s.level, row_)));
+    ValueId state = lanes_->at(r.state, row_);
+    ValueId power = terms_.power_of_two(v.binary(Op::mul, v.binary(Op::sub, own, state), rate));
+    return v.select(v.binary(Op::le, state, own), v.real(1, Type::f32), power);
   }
 
   // ---- results
@@ -437,7 +542,7 @@ private:
 
   ValueId state(uint32_t field, const std::vector<ValueId>& places) {
     for (const Reference& r : references_)
-      if (r.field == field) return lanes_->at(r.state, row_);
+      if (r.field == field) return kept(r, lanes_->at(r.state, row_));
     for (const Amount& a : amounts_) {
       if (a.amount->scaled.field != field) continue;
       if (!a.tiles) return lanes_->at(a.state, row_);
@@ -485,6 +590,7 @@ private:
   ValueId first_, count_;             ///< rows: the block's first, and all
   ValueId first_column_, first_part_; ///< of the block's columns; whether it has the first ones
   std::vector<Reference> references_;
+  std::vector<Scale> scales_;
   std::vector<Weight> weights_;
   std::vector<Amount> amounts_;
   ValueId slot_, place_, edge_;   ///< of a step

@@ -39,6 +39,7 @@ constexpr Words words = {
     .barrier = "",
     .unroll = "",
     .flat_block = "",
+    .flat_block_from_last = "",
     .flat_thread = "",
     .stream_use = "(void)stream;",
 };

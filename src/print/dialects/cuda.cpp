@@ -42,6 +42,7 @@ constexpr Words words = {
     .barrier = "__syncthreads();",
     .unroll = "#pragma unroll",
     .flat_block = "blockIdx.x",
+    .flat_block_from_last = "gridDim.x - 1 - blockIdx.x",
     .flat_thread = "threadIdx.x",
     .stream_use = "",
 };
