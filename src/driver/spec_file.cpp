@@ -179,7 +179,7 @@ std::optional<TargetResult> compile_spec_target(const SpecInput& spec,
                                                 Stages& stages) {
   const targets::Target& target = *target_spec.target;
   const ReadProgram& read = spec.read;
-  Variant variant{spec.input.graph, {}, read.program, {}};
+  Variant variant{spec.input.graph, {}, read.program, {}, {}};
   Program& program = variant.program;
   parse::spec::check_instructions(read, instructions_of(target, spec.input), sink);
   for (size_t i = 0; i < program.kernels.size(); ++i)

@@ -77,7 +77,7 @@ std::vector<std::string> dictionary() {
           "target sm_80\n", "dim N in 1..100\n", "slot 0: N*4 bytes\n", "buffer ", "argument ",
           "workspace ", "table ", "written", "in part", "align 4", "in slot 0", "shape (N)",
           "arguments ", "promise ", "room ", "sorted", "max_blocks 5\n", "index 32", "param ",
-          "scalar ", "blocks (b: 4)\n", "threads (t: 32)\n", "flat block n\n", "flat thread m\n",
+          "scalar ", "blocks (b: 4)\n", "descending", "threads (t: 32)\n", "flat block n\n", "flat thread m\n",
           "shared bytes 128\n", "addresses i32\n", "allocate ", "register ", "shared ", "global ",
           "for i: index in 0 .. 4 ", "unrolled", "vector", "known in 0..3", "step 2", "if ", " else ",
           "barrier\n", " <- ", "Pointwise(", "Move(", "Move<4>(", "Shfl<1>(", "Delinearize(",

@@ -48,7 +48,7 @@ kernel twice {
   param y: global f32 (N):(1) written
   param scale: global f32 (3)
   scalar N: index in 1..1000
-  blocks (block: floordiv(N + 7, 8))
+  blocks (block: floordiv(N + 7, 8)) descending
   threads (thread: 4)
   allocate acc: register f32 (2, 4)
   for v in 0 .. 2 unrolled {
@@ -86,7 +86,7 @@ kernel twice {
   param y: global f32 (N):(1) written
   param scale: global f32 (3):(1)
   scalar N: index in 1..1000
-  blocks (block: floordiv(N + 7, 8))
+  blocks (block: floordiv(N + 7, 8)) descending
   threads (thread: 4)
   allocate acc: register f32 (2, 4):(4, 1)
   for v: index in 0 .. 2 unrolled {

@@ -195,7 +195,9 @@ bool KernelReader::modes(bool threads) {
     else
       kernel().blocks.push_back({id, extent});
   } while (cursor_.accept(","));
-  return cursor_.expect(")");
+  if (!cursor_.expect(")")) return false;
+  if (!threads) kernel().descending = cursor_.accept("descending");
+  return true;
 }
 
 bool KernelReader::flat() {
