@@ -11,7 +11,7 @@ kernel twice {
   param x: global f16 (N):(1)
   param y: global f32 (N):(1) written
   scalar N: index in 1..1000
-  blocks (block: floordiv(N + 7, 8))
+  blocks (block: floordiv(N + 7, 8) in 0..)
   threads (thread: 4)
   allocate acc: register f32 (2):(1)
   # y = 2*x

@@ -177,7 +177,7 @@ TEST_CASE("several faults in one run", "[errors]") {
             "17:4 E0307 a condition is bool, and this is index",
             "18:3 E0301 nothing here is called `q`",
             "21:1 E0201 expected `)`, found `y`",
-            "21:18 E0201 expected `)`, found `,`",
+            "21:17 E0201 expected `)`, found `,`",
             "22:9 E0201 `Mov` does not store one element",
         });
 }

@@ -24,10 +24,10 @@ std::string messages(const SourceManager& sources, const Sink& sink) {
   return text;
 }
 
-std::string source_of(const kernel::Program& program, const targets::Target& target) {
+std::string source_of(const kernel::Program& program, const graph::Graph& graph,
+                      const targets::Target& target) {
   const print::Dialect* dialect = print::dialect_named(target.dialect);
   REQUIRE(dialect);
-  graph::Graph graph = driver::interface_of(program);
   print::Part part{&program, &graph};
   print::PrintOptions options;
   options.target = target.name, options.prefix = program.name, options.stem = program.name;
@@ -64,7 +64,6 @@ kernel::Program read_back(const kernel::Program& program) {
   return std::move(read->program);
 }
 
-
 void check_sample(const std::filesystem::path& path, const std::string& target, int level) {
   INFO(path.filename().string() << " for " << target << " at -O" << level);
   driver::CommonOptions common;
@@ -83,7 +82,8 @@ void check_sample(const std::filesystem::path& path, const std::string& target, 
   REQUIRE(result);
   const kernel::Program& program = result->general().program;
   kernel::Program read = read_back(program);
-  check_equal(source_of(program, *spec->target), source_of(read, *spec->target));
+  check_equal(source_of(program, result->general().graph, *spec->target),
+              source_of(read, driver::interface_of(read), *spec->target));
 }
 
 std::vector<std::filesystem::path> samples() {
