@@ -111,6 +111,10 @@ TEST_CASE("a file is formatted without losing a word", "[spec]") {
   CHECK(read(once) == read(by_hand));
   CHECK(formatted("kernel  k{\nx[ i ]<-Move( -1.0+y )  if  i<N\n}\n") ==
         "kernel k {\n  x[i] <- Move(-1.0 + y) if i < N\n}\n");
+  std::string free_ends = "kernel k {\n  i: i32 in 0.. <- Pointwise(n)\n"
+                          "  j: i32 in ..-5 step 2 <- Pointwise(n)\n"
+                          "  k: i32 in 0.. step 4 <- Pointwise(n)\n}\n";
+  CHECK(formatted(free_ends) == free_ends);
 }
 
 TEST_CASE("numbers come back exactly", "[spec]") {

@@ -44,21 +44,15 @@ BufferId Built::workspace(const std::string& name, ElemType type, ValueId elemen
 
 BufferId Built::table(const std::string& name, ElemType type, std::vector<double> reals,
                       std::vector<int64_t> integers) {
-  graph::Tensor tensor;
-  tensor.name = name;
-  tensor.type = type;
-  tensor.kind = graph::TensorKind::constant;
-  tensor.reals = std::move(reals);
-  tensor.integers = std::move(integers);
   Buffer buffer;
   buffer.kind = Buffer::Kind::table;
   buffer.name = name;
   buffer.type = type;
   buffer.elements =
-      host().integer(static_cast<int64_t>(tensor.reals.size() + tensor.integers.size()), Type::i64);
-  buffer.tensor = graph::TensorId(static_cast<uint32_t>(graph.tensors.size()));
-  graph.tensors.push_back(tensor);
-  program.buffers.push_back(buffer);
+      host().integer(static_cast<int64_t>(reals.size() + integers.size()), Type::i64);
+  buffer.reals = std::move(reals);
+  buffer.integers = std::move(integers);
+  program.buffers.push_back(std::move(buffer));
   return BufferId(static_cast<uint32_t>(program.buffers.size() - 1));
 }
 

@@ -131,7 +131,9 @@ private:
     if (left == ".." || right == "..") {
       bool known = std::any_of(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(i),
                                [&](const Token& t) { return is(t, "known"); });
-      return (first == "for" || first == "loop") && !known;
+      if ((first == "for" || first == "loop") && !known) return true;
+      // An end that is left out.
+      return left == "in" || right == "<-" || right == "step" || right == "{";
     }
     if (right == "(" && a.kind == TokenKind::name) return !is_call(tokens, i - 1);
     return true;

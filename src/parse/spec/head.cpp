@@ -148,7 +148,10 @@ bool KernelReader::parameter() {
 }
 
 bool KernelReader::range(Var& var) {
-  if (cursor_.accept("in") && !cursor_.range(var.lo, var.hi)) return false;
+  if (cursor_.accept("in")) {
+    var.lo = var.hi = std::nullopt; // a free end says that nothing is known
+    if (!cursor_.range(var.lo, var.hi)) return false;
+  }
   if (!cursor_.accept("step")) return true;
   Span place = cursor_.here();
   auto step = cursor_.integer("a step");

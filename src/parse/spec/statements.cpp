@@ -187,10 +187,7 @@ bool KernelReader::loop(Body& statements) {
                                            : LoopKind::serial;
     VarRange follows = range_of_loop(store(), made.begin, made.end);
     var.lo = follows.lo, var.hi = follows.hi;
-    if (cursor_.accept("known")) {
-      if (cursor_.at("in")) var.lo.reset(), var.hi.reset();
-      if (!range(var)) return false;
-    }
+    if (cursor_.accept("known") && !range(var)) return false;
     return cursor_.at("{") || cursor_.expected("`{`");
   };
   bool good = header();
