@@ -248,8 +248,7 @@ std::optional<std::vector<FileText>> compile_spec(Session& session, CompileOptio
   if (!check_spec_options(session.common, options, session.sink)) return std::nullopt;
   Input tables;
   if (!read_rows_of(tables, options, session.sources, session.sink)) return std::nullopt;
-  auto spec =
-      read_spec(input.path, tables.rows, session.sources, session.sink, session.stages);
+  auto spec = read_spec(input.path, tables.rows, session.sources, session.sink, session.stages);
   if (!spec) return std::nullopt;
   spec->input.rows = std::move(tables.rows); // the rows themselves stay where they are
   input = spec->input;

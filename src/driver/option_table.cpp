@@ -6,7 +6,8 @@ namespace tang::driver {
 namespace {
 
 constexpr VerbRow verbs[] = {
-    {Verb::compile, 'C', "", "FILE", 1, 1, "compile a `.tg` file, or a `.spec` file of kernels: sources, header, report"},
+    {Verb::compile, 'C', "", "FILE", 1, 1,
+     "compile a `.tg` file, or a `.spec` file of kernels: sources, header, report"},
     {Verb::check, 'K', "check", "FILE...", 1, 1 << 20,
      "parse, types, ranges, monoid laws; writes no file, prints the dims"},
     {Verb::fmt, 'F', "fmt", "FILE...", 1, 1 << 20, "rewrite files in canonical form, or check it"},

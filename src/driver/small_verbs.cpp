@@ -1,7 +1,7 @@
 // check, fmt, targets, explain: verbs that need a few lines.
 #include "driver/files.h"
-#include "driver/outputs.h"
 #include "driver/instructions.h"
+#include "driver/outputs.h"
 #include "driver/pipeline.h"
 #include "driver/spec_file.h"
 #include "driver/verbs.h"

@@ -88,8 +88,9 @@ bool legalize_spec(Program& program, const ReadProgram& read, const targets::Tar
   bool typed = is_typed(program), grid = target.has(Feature::hardware_grid);
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     const Kernel& kernel = program.kernels[i];
-    if (typed ? is_legal(kernel, grid) : kernel.index_bits == 0 && !kernel.flat_block &&
-                                             !kernel.flat_thread && kernel.shared_bytes == 0)
+    if (typed ? is_legal(kernel, grid)
+              : kernel.index_bits == 0 && !kernel.flat_block && !kernel.flat_thread &&
+                    kernel.shared_bytes == 0)
       continue;
     sink.report(Kind::kernel_misfit, read.kernels[i].name,
                 "kernel `{}` is between the two forms that are compiled", kernel.name)
@@ -164,7 +165,7 @@ bool check_spec_options(const CommonOptions& common, const CompileOptions& optio
   if (options.budget) refuse("--error-budget", "no equation says what is exact");
   for (Emit kind : {Emit::tg, Emit::graph, Emit::schedule, Emit::test, Emit::html, Emit::launcher})
     if (options.emits(kind)) {
-      constexpr std::string_view names[] = {"source", "header", "report",   "tg",
+      constexpr std::string_view names[] = {"source", "header",   "report", "tg",
                                             "graph",  "schedule", "spec",   "test",
                                             "html",   "launcher", "cmake"};
       refuse(fmt::format("--emit={}", names[static_cast<size_t>(kind)]),

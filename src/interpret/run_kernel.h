@@ -87,8 +87,7 @@ struct RunOptions {
 /// Runs a program, before any legalisation pass or behind all of them. `dims`: one value per
 /// Program::dims; `arguments`: by buffer, one for each of kind `argument`, which hold the outputs
 /// afterwards.
-RunReport run_program(const kernel::Program& program,
-                      std::span<const int64_t> dims,
+RunReport run_program(const kernel::Program& program, std::span<const int64_t> dims,
                       std::map<kernel::BufferId, Argument>& arguments,
                       const RunOptions& options = {});
 

@@ -60,7 +60,8 @@ private:
 
   std::string tuple(std::span<const ValueId> ids) {
     std::string joined = "(";
-    for (const std::string& part : texts(ids, address())) joined += (joined.size() > 1 ? ", " : "") + part;
+    for (const std::string& part : texts(ids, address()))
+      joined += (joined.size() > 1 ? ", " : "") + part;
     return joined + ")";
   }
 
@@ -96,10 +97,9 @@ private:
   void modes() {
     std::string blocks, threads;
     for (const BlockMode& mode : kernel_.blocks)
-      blocks += fmt::format("{}{}: {}{}", blocks.empty() ? "" : ", ", variable(mode.coordinate),
-                            text(mode.extent),
-                            range(mode.coordinate,
-                                  range_of_coordinate(kernel_.values, mode.extent)));
+      blocks += fmt::format(
+          "{}{}: {}{}", blocks.empty() ? "" : ", ", variable(mode.coordinate), text(mode.extent),
+          range(mode.coordinate, range_of_coordinate(kernel_.values, mode.extent)));
     for (const ThreadMode& mode : kernel_.threads)
       threads += fmt::format("{}{}: {}{}", threads.empty() ? "" : ", ", variable(mode.coordinate),
                              mode.extent, range(mode.coordinate, {0, mode.extent - 1}));
@@ -107,7 +107,8 @@ private:
       out_.line("blocks ({}){}", blocks, kernel_.descending ? " descending" : "");
     if (!kernel_.threads.empty()) out_.line("threads ({})", threads);
     if (kernel_.flat_block)
-      out_.line("flat block {}{}", variable(kernel_.flat_block), range(kernel_.flat_block, {0, {}}));
+      out_.line("flat block {}{}", variable(kernel_.flat_block),
+                range(kernel_.flat_block, {0, {}}));
     if (kernel_.flat_thread)
       out_.line("flat thread {}{}", variable(kernel_.flat_thread),
                 range(kernel_.flat_thread, {0, kernel_.thread_count() - 1}));

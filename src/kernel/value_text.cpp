@@ -134,8 +134,7 @@ std::vector<std::string> texts_of(const ValueStore& store, std::span<const Value
     for (size_t i = 0; i < v.operands.size(); ++i) {
       const Value& o = store[v.operands[i]];
       if (o.form == Form::literal)
-        operands.push_back(
-            &bare.emplace_back(literal(o, told_type(store, v, i, literals.plain))));
+        operands.push_back(&bare.emplace_back(literal(o, told_type(store, v, i, literals.plain))));
       else
         operands.push_back(&texts.at(v.operands[i]));
     }

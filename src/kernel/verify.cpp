@@ -20,8 +20,8 @@ Spread wider(Spread a, Spread b) {
 class KernelVerifier {
 public:
   explicit KernelVerifier(const Kernel& kernel)
-      : kernel_(kernel), defined_(kernel.values.vars().size(), false),
-        visible_(defined_), spreads_(defined_.size(), Spread::block) {}
+      : kernel_(kernel), defined_(kernel.values.vars().size(), false), visible_(defined_),
+        spreads_(defined_.size(), Spread::block) {}
 
   void run() {
     for (TensorId id : kernel_.params) parameter(id);
@@ -276,7 +276,7 @@ private:
   }
 
   const Kernel& kernel_;
-  size_t count_ = 0; ///< of statements that were entered
+  size_t count_ = 0;                    ///< of statements that were entered
   std::vector<bool> defined_, visible_; ///< by variable
   std::vector<Spread> spreads_;         ///< by variable
   std::vector<VarId> scope_;            ///< what is visible, in order

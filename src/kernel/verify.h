@@ -59,7 +59,7 @@ void verify(const Program& program, std::string_view stage);
 /// What is wrong with a program that a person wrote, in the words of verify(), and where.
 struct Misfit {
   std::string text;
-  KernelId kernel;        ///< empty: of the program
+  KernelId kernel;                 ///< empty: of the program
   std::optional<size_t> statement; ///< its number as for_each_stmt visits them; else of the head
 };
 /// The first that verify() would throw for.

@@ -51,8 +51,7 @@ TEST_CASE("values bracket as little as they may", "[text]") {
   ValueStore s;
   ValueNames names{[&](VarId id) { return s[id].name; }, [](TensorId) { return std::string("r"); }};
   auto text = [&](ValueId id) {
-    return texts_of(s, {&id, 1}, names,
-                    [](Type, const std::string&) { return std::string("$"); },
+    return texts_of(s, {&id, 1}, names, [](Type, const std::string&) { return std::string("$"); },
                     {Type::i64, Type::i64})[0];
   };
   ValueId a = s.variable({"a", Type::f32, {}, {}}), b = s.variable({"b", Type::f32, {}, {}});

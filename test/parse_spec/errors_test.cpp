@@ -42,7 +42,8 @@ kernel k {
   param x: global f32 (N):(1)
   param y: global f32 (N):(1) written
   scalar N: index in 1..1000
-)" + body + "}\n";
+)" + body +
+         "}\n";
 }
 
 void check_fault(const std::string& body, const std::string& wanted, const std::string& help = "") {
@@ -138,8 +139,9 @@ TEST_CASE("rules of kernels", "[errors]") {
   check_fault("y <- Moov(x) {\n}\n", "14:6 E0310 `Moov` is no kind of spec", "Move");
   check_fault("a: f32 <- Shfl<99>(1.0)\n", "14:1 E1102 a shuffle with mask 32");
   check_fault("(a, b) <- Delinearize(N; 3)\n", "14:1 E0304 2 coordinates of 1 extents");
-  CHECK(faults("program p {\n  buffer y: argument f32 (4) written\n  arguments (y)\n}\n").messages ==
-        std::vector<std::string>{"1:9 E1102 nothing writes output `y`"});
+  CHECK(
+      faults("program p {\n  buffer y: argument f32 (4) written\n  arguments (y)\n}\n").messages ==
+      std::vector<std::string>{"1:9 E1102 nothing writes output `y`"});
 }
 
 TEST_CASE("programs", "[errors]") {
@@ -169,17 +171,17 @@ TEST_CASE("programs", "[errors]") {
 }
 
 TEST_CASE("several faults in one run", "[errors]") {
-  Found found = faults(with_body("for i in 0 .. zz {\n  y[i] <- Move(1)\n}\nif N {\n  q[0] <- Move(1.0)\n}\n"
-                              "y[0] <- Move(1.0\ny[1] <- Move(2.0, 3.0)\ny[2] <- Mov(1.0)\n"));
-  CHECK(found.messages ==
-        std::vector<std::string>{
-            "14:15 E0301 nothing here is called `zz`",
-            "17:4 E0307 a condition is bool, and this is index",
-            "18:3 E0301 nothing here is called `q`",
-            "21:1 E0201 expected `)`, found `y`",
-            "21:17 E0201 expected `)`, found `,`",
-            "22:9 E0201 `Mov` does not store one element",
-        });
+  Found found =
+      faults(with_body("for i in 0 .. zz {\n  y[i] <- Move(1)\n}\nif N {\n  q[0] <- Move(1.0)\n}\n"
+                       "y[0] <- Move(1.0\ny[1] <- Move(2.0, 3.0)\ny[2] <- Mov(1.0)\n"));
+  CHECK(found.messages == std::vector<std::string>{
+                              "14:15 E0301 nothing here is called `zz`",
+                              "17:4 E0307 a condition is bool, and this is index",
+                              "18:3 E0301 nothing here is called `q`",
+                              "21:1 E0201 expected `)`, found `y`",
+                              "21:17 E0201 expected `)`, found `,`",
+                              "22:9 E0201 `Mov` does not store one element",
+                          });
 }
 
 TEST_CASE("hostile texts give errors", "[errors]") {

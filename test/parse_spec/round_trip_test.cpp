@@ -44,8 +44,9 @@ void check_equal(const std::string& a, const std::string& b) {
   size_t at = 0;
   while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
   size_t from = at < 200 ? 0 : at - 200;
-  FAIL("texts differ at byte " << at << "\n--- first\n" << a.substr(from, 500)
-                               << "\n--- second\n" << b.substr(from, 500));
+  FAIL("texts differ at byte " << at << "\n--- first\n"
+                               << a.substr(from, 500) << "\n--- second\n"
+                               << b.substr(from, 500));
 }
 
 /// Reads the text of a program and holds what is read to it.

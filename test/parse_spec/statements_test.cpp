@@ -126,7 +126,8 @@ TEST_CASE("numbers come back exactly", "[spec]") {
     size_t at = out.find("Move(") + 5;
     return out.substr(at, out.find(")\n", at) - at);
   };
-  for (const char* text : {"0.1", "-0.0", "1e-45", "3.4028235e+38", "inf", "-inf", "nan", "16777216.0"})
+  for (const char* text :
+       {"0.1", "-0.0", "1e-45", "3.4028235e+38", "inf", "-inf", "nan", "16777216.0"})
     CHECK(value("f32", text) == text);
   for (const char* text : {"0.1f64", "5e-324f64", "1.7976931348623157e+308f64", "-inf64", "nan64"})
     CHECK(value("f64", text) == text);
@@ -142,22 +143,23 @@ TEST_CASE("names are free again behind their body", "[spec]") {
   kernel::Kernel kernel;
   kernel.name = "k";
   kernel::ValueStore& s = kernel.values;
-  kernel::Tensor y{"y", graph::ElemType::f32, kernel::Memory::global, {s.integer(4)},
-                   {s.integer(1)}, true};
+  kernel::Tensor y{
+      "y", graph::ElemType::f32, kernel::Memory::global, {s.integer(4)}, {s.integer(1)}, true};
   kernel.params = {kernel.add(y)};
   for (int n = 0; n < 2; ++n) {
     kernel::VarId i = s.add_var({"i", kernel::Type::index, 0, 1});
     kernel::For loop{i, s.integer(0), s.integer(2), s.integer(1), kernel::LoopKind::serial, {}};
     kernel::VarId j = s.add_var({"i", kernel::Type::index, 0, 3});
     loop.body.push_back({kernel::Let{j, s.add(s.variable(i), s.integer(n))}});
-    loop.body.push_back({kernel::Store{{kernel.params[0], {s.variable(j)}},
-                                       s.real(1, kernel::Type::f32), {}}});
+    loop.body.push_back(
+        {kernel::Store{{kernel.params[0], {s.variable(j)}}, s.real(1, kernel::Type::f32), {}}});
     kernel.body.push_back({std::move(loop)});
   }
   std::string text = to_text(kernel);
   CHECK(text.find("i.2: index in 0..3 <- Pointwise(i)") != std::string::npos);
   CHECK(text.find("i.3") == std::string::npos);
   std::string program = "program p {\n  buffer y: argument f32 (4) written\n  arguments (y)\n"
-                        "  launch k {\n    k(y)\n  }\n}\n\n" + text;
+                        "  launch k {\n    k(y)\n  }\n}\n\n" +
+                        text;
   CHECK(read(program) == program);
 }

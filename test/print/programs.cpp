@@ -48,8 +48,7 @@ BufferId Built::table(const std::string& name, ElemType type, std::vector<double
   buffer.kind = Buffer::Kind::table;
   buffer.name = name;
   buffer.type = type;
-  buffer.elements =
-      host().integer(static_cast<int64_t>(reals.size() + integers.size()), Type::i64);
+  buffer.elements = host().integer(static_cast<int64_t>(reals.size() + integers.size()), Type::i64);
   buffer.reals = std::move(reals);
   buffer.integers = std::move(integers);
   program.buffers.push_back(std::move(buffer));

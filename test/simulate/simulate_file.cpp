@@ -1,6 +1,6 @@
 // Compiles a `.tg` file for a target, runs its kernels on random data, and compares with the graph
-// interpreter. Of a `.spec` file the kernels are run as written; nothing says what they should give,
-// so only faults of running are found.
+// interpreter. Of a `.spec` file the kernels are run as written; nothing says what they should
+// give, so only faults of running are found.
 #include "driver/files.h"
 #include "driver/spec_file.h"
 #include "interpret/kernel/host.h"
@@ -132,8 +132,7 @@ int run_spec(const Options& o) {
   if (o.counts) print_counts(report);
   for (const interpret::Finding& finding : report.findings)
     std::printf("%s\n", interpret::to_text(finding).c_str());
-  std::printf("%s: %zu faults\n", report.findings.empty() ? "ok" : "FAIL",
-              report.findings.size());
+  std::printf("%s: %zu faults\n", report.findings.empty() ? "ok" : "FAIL", report.findings.size());
   return report.findings.empty() ? 0 : 1;
 }
 

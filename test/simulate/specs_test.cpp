@@ -97,12 +97,10 @@ void check(const kernel::Program& program, const std::vector<int64_t>& dims, con
       continue;
     }
     output = id;
-    for (size_t n = 0; n < expected.size(); ++n)
-      argument.wanted.push_back(static_cast<int64_t>(n));
+    for (size_t n = 0; n < expected.size(); ++n) argument.wanted.push_back(static_cast<int64_t>(n));
   }
   interpret::RunReport report = interpret::run_program(program, dims, arguments);
-  for (const interpret::Finding& finding : report.findings)
-    FAIL_CHECK(interpret::to_text(finding));
+  for (const interpret::Finding& finding : report.findings) FAIL_CHECK(interpret::to_text(finding));
   Numbers got = loaded(program.buffers[output.value].type, arguments[output].bytes);
   REQUIRE(got.size() == expected.size());
   double largest = 0, worst = 0;
@@ -149,7 +147,8 @@ TEST_CASE("gemm_bias_relu.spec adds a row and takes the positive part", "[specs]
   int64_t m = 65, n = 144, k = 72;
   Data in = inputs_of(spec.written, {{"a", m * k}, {"b", k * n}, {"bias", n}, {"c", 0}});
   Numbers c = product(in["a"], in["b"], size_t(m), size_t(n), size_t(k));
-  for (size_t at = 0; at < c.size(); ++at) c[at] = std::max(c[at] + in["bias"][at % size_t(n)], 0.0);
+  for (size_t at = 0; at < c.size(); ++at)
+    c[at] = std::max(c[at] + in["bias"][at % size_t(n)], 0.0);
   check_both(spec, {m, n, k}, in, c, bf16_rounding);
 }
 
@@ -166,8 +165,7 @@ TEST_CASE("layer_norm.spec normalises rows", "[specs]") {
       for (size_t j = 0; j < size_t(n); ++j) mean += x[j] / double(n);
       for (size_t j = 0; j < size_t(n); ++j) variance += (x[j] - mean) * (x[j] - mean) / double(n);
       for (size_t j = 0; j < size_t(n); ++j)
-        y[i * size_t(n) + j] =
-            (x[j] - mean) / std::sqrt(variance + 1e-5) * in["w"][j] + in["b"][j];
+        y[i * size_t(n) + j] = (x[j] - mean) / std::sqrt(variance + 1e-5) * in["w"][j] + in["b"][j];
     }
     check_both(spec, {m, n}, in, y, bf16_rounding);
   }

@@ -166,8 +166,7 @@ Outcome simulate(const Compiled& compiled, const driver::TestVectors& data,
   for (graph::TensorId id : graph.outputs)
     arguments[buffer_of(compiled, id)].wanted = driver::element_offsets(graph, id, compiled.dims);
   Outcome outcome;
-  outcome.report =
-      interpret::run_program(compiled.program, compiled.dims, arguments, options);
+  outcome.report = interpret::run_program(compiled.program, compiled.dims, arguments, options);
   for (const interpret::Finding& finding : outcome.report.findings)
     outcome.faults.push_back(interpret::to_text(finding));
   for (size_t n = 0; n < graph.outputs.size(); ++n) {

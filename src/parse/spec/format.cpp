@@ -1,8 +1,8 @@
 // Canonical form by the words of a file alone: what nobody understands is not touched, and comments
 // stay where they are.
 #include "graph/type.h"
-#include "parse/spec/read.h"
 #include "parse/spec/lexer.h"
+#include "parse/spec/read.h"
 #include <algorithm>
 
 namespace tang::parse::spec {

@@ -1,8 +1,8 @@
 // The head of a kernel: what it is given, its grid and its block.
-#include "parse/spec/kernels.h"
 #include "base/checked.h"
 #include "kernel/names.h"
 #include "kernel/var_range.h"
+#include "parse/spec/kernels.h"
 
 namespace tang::parse::spec {
 

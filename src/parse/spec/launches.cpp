@@ -80,8 +80,7 @@ bool ProgramReader::launch(std::vector<Step>& steps) {
        cursor_.skip_blank_lines()) {
     size_t start = cursor_.mark();
     bool term = cursor_.peek().kind == TokenKind::shared;
-    if (!(term ? shared_term() : variant(made)) || !cursor_.end_of_line())
-      cursor_.skip_line(start);
+    if (!(term ? shared_term() : variant(made)) || !cursor_.end_of_line()) cursor_.skip_line(start);
   }
   if (made.variants.empty() && cursor_.sink().ok())
     cursor_.report(Kind::kernel_misfit, first, "a launch without a kernel");
@@ -151,8 +150,7 @@ void ProgramReader::link() {
   std::set<std::string> said;
   for (const Launched& launched : launched_)
     if (!kernels_.contains(launched.kernel) && said.insert(launched.kernel).second)
-      cursor_
-          .report(Kind::unknown_name, launched.place, "there is no kernel `{}`", launched.kernel)
+      cursor_.report(Kind::unknown_name, launched.place, "there is no kernel `{}`", launched.kernel)
           .help(name_help(launched.kernel, "kernel", names));
   if (!cursor_.sink().ok()) return;
   size_t next = 0;

@@ -43,8 +43,8 @@ public:
       if (byte == 0)
         sink_.report(Kind::nul_byte, span(bad, bad + 1), "a NUL byte in the text");
       else
-        sink_.report(Kind::invalid_utf8, span(bad, bad + 1), "byte 0x{:02x} is not valid UTF-8 here",
-                     byte);
+        sink_.report(Kind::invalid_utf8, span(bad, bad + 1),
+                     "byte 0x{:02x} is not valid UTF-8 here", byte);
       text_ = text_.substr(0, bad);
     }
     if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
@@ -107,8 +107,7 @@ private:
     std::string_view body = without_suffix(text, suffix);
     NumberShape shape = scan_number(body);
     if (!shape.well_formed || shape.length != body.size()) {
-      sink_
-          .report(Kind::malformed_number, span(at_, at_ + length), "`{}` is not a number", text)
+      sink_.report(Kind::malformed_number, span(at_, at_ + length), "`{}` is not a number", text)
           .help("numbers are `12`, `0.5`, `1e-5`, `0x1f`, and with a type `12i32`, `0.5f64`");
       return push(TokenKind::bad, at_ + length);
     }

@@ -8,11 +8,11 @@ namespace tang::parse::spec {
 enum class TokenKind : uint8_t {
   end_of_file,
   newline,
-  name,    ///< letters, digits, `_`, with parts behind dots: `row`, `row.2`, `cp.async.cg.16.b16`
-  shared,  ///< `$1`
-  number,  ///< with the suffix that touches it
-  symbol,  ///< one of the grammar's
-  bad      ///< reported
+  name,   ///< letters, digits, `_`, with parts behind dots: `row`, `row.2`, `cp.async.cg.16.b16`
+  shared, ///< `$1`
+  number, ///< with the suffix that touches it
+  symbol, ///< one of the grammar's
+  bad     ///< reported
 };
 
 struct Token {

@@ -9,9 +9,9 @@ using namespace kernel;
 
 namespace {
 
-constexpr std::string_view spec_kinds[] = {"Move",           "MatMul",    "UnaryPointwise",
-                                           "BinaryPointwise", "Reduction", "Shfl",
-                                           "Init",           "Allocate",  "Spec"};
+constexpr std::string_view spec_kinds[] = {
+    "Move",     "MatMul", "UnaryPointwise", "BinaryPointwise", "Reduction", "Shfl", "Init",
+    "Allocate", "Spec"};
 
 } // namespace
 
@@ -61,8 +61,10 @@ bool KernelReader::definition(Body& statements) {
   const Tensor& tensor = kernel()[load.src.tensor];
   if (is_fragment(tensor) || is_real(var.type) != is_real(register_type(tensor.type)) ||
       (var.type == Type::boolean) != (tensor.type == ElemType::boolean)) {
-    cursor_.report(Kind::type_mismatch, cursor_.span(name), "an element of `{}`, {}, is not moved "
-                   "to {}", tensor.name, graph::info(tensor.type).name, kernel::name(var.type));
+    cursor_.report(Kind::type_mismatch, cursor_.span(name),
+                   "an element of `{}`, {}, is not moved "
+                   "to {}",
+                   tensor.name, graph::info(tensor.type).name, kernel::name(var.type));
     return fail();
   }
   if (cursor_.accept("else")) {
@@ -139,8 +141,9 @@ bool KernelReader::move_to(Body& statements) {
   Store store;
   store.dst = std::move(*to);
   if (cursor_.text(*kind) != "Move") {
-    cursor_.report(Kind::expected_token, cursor_.span(*kind), "`{}` does not store one element",
-                   cursor_.text(*kind))
+    cursor_
+        .report(Kind::expected_token, cursor_.span(*kind), "`{}` does not store one element",
+                cursor_.text(*kind))
         .help("`y[i] <- Move(value)` stores a value, `y[i] <- Move<4>(x[j])` copies elements");
     return false;
   }
@@ -238,10 +241,9 @@ bool KernelReader::spec(Body& statements, std::vector<TensorId> outputs, const T
   Spec made;
   made.kind = name_of(*kind);
   if (std::find(std::begin(spec_kinds), std::end(spec_kinds), made.kind) == std::end(spec_kinds)) {
-    cursor_.report(Kind::unknown_function, cursor_.span(*kind), "`{}` is no kind of spec",
-                   made.kind)
-        .help(name_help(made.kind, "kind",
-                        {std::begin(spec_kinds), std::end(spec_kinds)}));
+    cursor_
+        .report(Kind::unknown_function, cursor_.span(*kind), "`{}` is no kind of spec", made.kind)
+        .help(name_help(made.kind, "kind", {std::begin(spec_kinds), std::end(spec_kinds)}));
     return false;
   }
   made.outputs = std::move(outputs);

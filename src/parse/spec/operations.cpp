@@ -178,8 +178,10 @@ ValueReader::Read ValueReader::operation(Op op, std::vector<Operand> operands, S
     operands[0].id = settle(operands[0], plain_);
     if (!operands[0].id) return std::nullopt;
     if (type(operands[0]) != Type::boolean) {
-      cursor_.report(Kind::type_mismatch, operands[0].span, "`where` chooses by a condition, and "
-                     "this is {}", kernel::name(type(operands[0])));
+      cursor_.report(Kind::type_mismatch, operands[0].span,
+                     "`where` chooses by a condition, and "
+                     "this is {}",
+                     kernel::name(type(operands[0])));
       return std::nullopt;
     }
   }

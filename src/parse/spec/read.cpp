@@ -32,8 +32,7 @@ void ProgramReader::block() {
   cursor_.take();
   auto name = cursor_.name("the name of the program");
   if (name) program().name = cursor_.text(*name), read_.name = cursor_.span(*name);
-  if (!name || !cursor_.expect("{") || !cursor_.end_of_line())
-    cursor_.skip_line(cursor_.mark());
+  if (!name || !cursor_.expect("{") || !cursor_.end_of_line()) cursor_.skip_line(cursor_.mark());
   lines(program().steps, true);
   if (!cursor_.accept("}"))
     cursor_.report(Kind::unclosed_bracket, read_.name, "the program is not closed");

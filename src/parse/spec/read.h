@@ -27,7 +27,7 @@ struct ReadKernel {
 
 struct ReadProgram {
   kernel::Program program;
-  Span name, target; ///< target: of the name in its line; empty where there is none
+  Span name, target;               ///< target: of the name in its line; empty where there is none
   std::vector<ReadKernel> kernels; ///< without their kernels, which are the program's
 };
 

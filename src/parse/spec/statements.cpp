@@ -1,7 +1,7 @@
 // The body of a kernel, statement by statement.
-#include "parse/spec/kernels.h"
 #include "kernel/names.h"
 #include "kernel/var_range.h"
+#include "parse/spec/kernels.h"
 
 namespace tang::parse::spec {
 

@@ -142,8 +142,7 @@ bool ProgramReader::buffer() {
   }
   if (!made.elements) {
     made.elements = program().values.integer(1, Type::i64);
-    for (ValueId extent : made.shape)
-      made.elements = program().values.mul(made.elements, extent);
+    for (ValueId extent : made.shape) made.elements = program().values.mul(made.elements, extent);
   }
   BufferId id(static_cast<uint32_t>(program().buffers.size()));
   if (!buffers_.try_emplace(text, id).second)
@@ -155,8 +154,8 @@ bool ProgramReader::buffer() {
 /// ` = {1.0, 2.0}`
 bool ProgramReader::table(Buffer& buffer) {
   Span place = cursor_.here();
-  auto count = program().values.as_integer(buffer.elements ? buffer.elements
-                                                           : program().values.integer(1, Type::i64));
+  auto count = program().values.as_integer(
+      buffer.elements ? buffer.elements : program().values.integer(1, Type::i64));
   if (!cursor_.expect("=") || !cursor_.expect("{")) return false;
   bool real = graph::scalar_of(buffer.type) == graph::Scalar::real;
   graph::IntRange held = buffer.type == ElemType::boolean ? graph::IntRange{0, 1}
@@ -185,8 +184,10 @@ bool ProgramReader::table(Buffer& buffer) {
   if (!cursor_.expect("}")) return false;
   size_t given = buffer.reals.size() + buffer.integers.size();
   if (count && *count >= 0 && given == static_cast<size_t>(*count)) return true;
-  cursor_.report(Kind::bad_table, place, "{} elements are given; a table has as many as it says, a "
-                 "number", given);
+  cursor_.report(Kind::bad_table, place,
+                 "{} elements are given; a table has as many as it says, a "
+                 "number",
+                 given);
   return false;
 }
 

@@ -41,8 +41,9 @@ std::optional<Type> ValueReader::machine_type() {
   if (!token) return std::nullopt;
   auto type = type_named(cursor_.text(*token));
   if (!type)
-    cursor_.report(Kind::unknown_type, cursor_.span(*token), "`{}` is no type of a value",
-                   cursor_.text(*token))
+    cursor_
+        .report(Kind::unknown_type, cursor_.span(*token), "`{}` is no type of a value",
+                cursor_.text(*token))
         .help("the types are bool, i32, i64, index, f32 and f64");
   return type;
 }
@@ -52,8 +53,9 @@ std::optional<graph::ElemType> ValueReader::element_type() {
   if (!token) return std::nullopt;
   auto type = graph::type_of_name(cursor_.text(*token));
   if (!type)
-    cursor_.report(Kind::unknown_type, cursor_.span(*token), "`{}` is no element type",
-                   cursor_.text(*token))
+    cursor_
+        .report(Kind::unknown_type, cursor_.span(*token), "`{}` is no element type",
+                cursor_.text(*token))
         .help("the element types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 i4 u32 u8 u4 "
               "bool");
   return type;
@@ -98,8 +100,7 @@ ValueId ValueReader::settle(const Operand& operand, Type told) {
   bool fits = told != Type::i32 ||
               graph::range_of(ElemType::i32).contains({operand.integer, operand.integer});
   if (!fits) {
-    cursor_.report(Kind::number_out_of_range, operand.span, "{} does not fit i32",
-                   operand.integer);
+    cursor_.report(Kind::number_out_of_range, operand.span, "{} does not fit i32", operand.integer);
     return {};
   }
   return store_.integer(operand.integer, told);
