@@ -44,20 +44,39 @@ private:
   }
 
   void body() {
-    auto& v = b_.values();
     for (MatrixOperand* operand : {&rows_, &cols_}) operand->allocate(), operand->place();
-    int values = frame_.product->operands[0].values;
-    sums_ = b_.registers("acc", frame_.sum,
-                         {f_.warp_m / frame_.atom_m, f_.warp_n / frame_.atom_n, values});
-    bool real = kernel::is_real(frame_.sum);
-    ValueId zero = real ? v.real(0, frame_.sum) : v.integer(0, frame_.sum);
+    sums_ = total_ = registers("acc");
+    if (frame_.split) sums_ = registers("part");
+    clear(total_);
+    main_loop();
+    emit_matrix_results(frame_, total_);
+  }
+
+  kernel::TensorId registers(const char* name) {
+    return b_.registers(
+        name, frame_.sum,
+        {f_.warp_m / frame_.atom_m, f_.warp_n / frame_.atom_n, frame_.product->operands[0].values});
+  }
+  void over_values(const std::function<void(const std::vector<ValueId>&)>& inside) {
     over_sums([&](ValueId i, ValueId j) {
-      b_.loop("e", values, LoopKind::unrolled, [&](ValueId e) {
-        b_.store({sums_, {i, j, e}}, zero);
+      b_.loop("e", frame_.product->operands[0].values, LoopKind::unrolled, [&](ValueId e) {
+        inside({i, j, e});
       });
     });
-    main_loop();
-    emit_matrix_results(frame_, sums_);
+  }
+  void clear(kernel::TensorId sums) {
+    auto& v = b_.values();
+    bool real = kernel::is_real(frame_.sum);
+    ValueId zero = real ? v.real(0, frame_.sum) : v.integer(0, frame_.sum);
+    over_values([&](const std::vector<ValueId>& at) { b_.store({sums, at}, zero); });
+  }
+  /// Units cut sums off where they add to them, by more the longer a sum is. The sum of a chunk is
+  /// short; the chunks are added up as f32.
+  void add_chunk() {
+    over_values([&](const std::vector<ValueId>& at) {
+      b_.store({total_, at},
+               b_.values().binary(Op::add, b_.element(total_, at), b_.element(sums_, at)));
+    });
   }
 
   void main_loop() {
@@ -82,6 +101,7 @@ private:
               next = b_.let("next", v.binary(Op::mod, v.add(k, v.integer(1)), ring)),
               filled = b_.let("filled", v.binary(Op::mod, coming, ring));
       settle(filled);
+      if (frame_.split) clear(sums_);
       // An even number of rounds: the first of a chunk is always in the same buffer. Copies start
       // a few in every round, so that products run beside all of them.
       for (int q = 0; q < rounds; ++q) {
@@ -92,6 +112,7 @@ private:
         if (q + 2 == rounds) commit();
         multiply(q % 2);
       }
+      if (frame_.split) add_chunk();
     });
   }
 
@@ -161,7 +182,8 @@ private:
   graph::Operands operands_;
   MatrixOperand rows_, cols_;
   const atomics::Row *commit_ = nullptr, *wait_ = nullptr;
-  kernel::TensorId sums_;
+  kernel::TensorId sums_;  ///< of what units add up
+  kernel::TensorId total_; ///< the same, but where factors are split
 };
 
 } // namespace
