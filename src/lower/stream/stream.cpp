@@ -7,21 +7,21 @@
 #include "lower/stream/bounds.h"
 #include "lower/stream/excluded.h"
 #include "lower/stream/products.h"
+#include "lower/stream/references.h"
 #include "lower/stream/result.h"
 #include "lower/stream/row_terms.h"
 #include <algorithm>
-#include <numbers>
 
 namespace tang::lower {
 
 using graph::Axis;
 using graph::Comprehension;
 using graph::Op;
-using graph::ScaledMonoid;
 using graph::Streaming;
 using kernel::LoopKind;
 using kernel::Ref;
 using Row = StreamLanes::Row;
+using Reference = References::Reference;
 
 namespace {
 
@@ -59,6 +59,7 @@ public:
     bounds_.emplace(terms_, c_, s_, first_, count_, f_.block_m, f_.block_n);
     lanes_.emplace(terms_, unit_, v.add(first_, warp_first), f_.warp_m / unit_.atom_m);
     row_terms_.emplace(terms_, axes_, *lanes_, r_.axes[0].index, s_.rows, count_);
+    references_.emplace(terms_, *lanes_, r_, column_tiles_);
     products_.emplace(e_, s_, terms_, *tiles_, unit_, *lanes_, warp_first);
     states();
     if (excludes()) excluded_.emplace(e_, s_, terms_, axes_, *tiles_, unit_, *lanes_);
@@ -81,23 +82,6 @@ private:
 
   // ---- what lives from step to step
 
-  /// Kept as `term`, of which the field is `factor` times, factor > 0: scores as matrix units leave
-  /// them are compared without being scaled.
-  struct Reference {
-    uint32_t field;
-    Op op;
-    ExprId term;
-    double factor;
-    kernel::TensorId state, next, elements;
-  };
-  /// What amounts are multiplied by when a reference moves, for all that fall alike.
-  struct Scale {
-    ScaledMonoid::Amount::Fall fall;
-    size_t reference;
-    double rate; ///< the weight is 2^(rate * distance) of what is kept
-    kernel::TensorId factor;
-    kernel::TensorId level; ///< rate * what is kept
-  };
   /// Equal weights of several amounts are computed once.
   struct Weight {
     const Streaming::Amount* first;
@@ -121,20 +105,13 @@ private:
 
   void states() {
     for (uint32_t f : s_.monoid.references) {
-      std::string name = field_name(f, "reference");
-      Op op = g_.exprs[g_[r_.monoid].combine[f]].op;
-      auto [term, factor] = constant_factor(g_.exprs, r_.body[f]);
-      if (factor <= 0) term = r_.body[f], factor = 1;
-      references_.push_back({f, op, term, factor, lanes_->per_row(name),
-                             lanes_->per_row(name + "_next"),
-                             lanes_->per_element(name + "_e", column_tiles_)});
-      row_terms_->find(term);
+      row_terms_->find(references_->add(f, field_name(f, "reference")).term);
     }
     for (const Streaming::Amount& amount : s_.amounts) {
       std::string name = field_name(amount.scaled.field, "amount");
       Amount a{&amount, weight_of(amount), {}, {}, 0};
       if (weights_[a.weight].scale)
-        a.factor = scales_[*weights_[a.weight].scale].factor;
+        a.factor = references_->scales()[*weights_[a.weight].scale].factor;
       else if (amount.scaled.left)
         a.factor = lanes_->per_row(name + "_scale");
       if (amount.read) {
@@ -159,14 +136,11 @@ private:
     for (ExprId id : {r_.filter, r_.axes[0].lo, r_.axes[0].hi})
       if (id) row_terms_->find(id);
     lanes_->over_rows([&](const Row& row) {
-      for (const Reference& r : references_) lanes_->set(r.state, row, identity(r));
+      for (const Reference& r : references_->all())
+        lanes_->set(r.state, row, references_->identity(r));
       for (const Amount& a : amounts_)
         if (!a.tiles) lanes_->set(a.state, row, b_.values().real(0, Type::f32));
     });
-  }
-
-  ValueId identity(const Reference& r) {
-    return terms_.lower(g_[r_.monoid].fields[r.field].identity);
   }
 
   size_t weight_of(const Streaming::Amount& amount) {
@@ -177,22 +151,12 @@ private:
         return i;
     }
     Weight w{&amount, amount.factors, amount.divisors, {}, {}, {}, {}, false};
-    if (amount.scaled.fall) w.scale = scale_of(*amount.scaled.fall);
+    if (amount.scaled.fall) w.scale = references_->scale_of(*amount.scaled.fall);
     w.row_part = row_terms_->product(w.factors, w.divisors);
     for (const auto* list : {&w.factors, &w.divisors})
       for (ExprId id : *list) row_terms_->find(id);
     weights_.push_back(std::move(w));
     return weights_.size() - 1;
-  }
-
-  size_t scale_of(const ScaledMonoid::Amount::Fall& fall) {
-    for (size_t i = 0; i < scales_.size(); ++i)
-      if (scales_[i].fall == fall) return i;
-    size_t n = 0;
-    while (references_[n].field != fall.reference) ++n;
-    double rate = references_[n].factor * (fall.power == Op::exp ? std::numbers::log2e : 1);
-    scales_.push_back({fall, n, rate, lanes_->per_row("scale"), lanes_->per_row("level")});
-    return scales_.size() - 1;
   }
 
   // ---- steps
@@ -291,13 +255,15 @@ private:
 
   /// What references are at each element; where an element takes no part, the identity.
   void elements() {
-    if (references_.empty()) return;
+    if (references_->empty()) return;
     over_elements([&] {
-      for (const Reference& r : references_) b_.store(place(r.elements), terms_.lower(r.term));
+      for (const Reference& r : references_->all())
+        b_.store(place(r.elements), terms_.lower(r.term));
     });
     exclude([&](ValueId takes_part) {
-      for (const Reference& r : references_)
-        b_.store(place(r.elements), b_.values().select(takes_part, value(r.elements), identity(r)));
+      for (const Reference& r : references_->all())
+        b_.store(place(r.elements),
+                 b_.values().select(takes_part, value(r.elements), references_->identity(r)));
     });
   }
 
@@ -310,81 +276,43 @@ private:
   /// The references with this stretch, and the amounts so far brought to them.
   void advance() {
     auto& v = b_.values();
-    if (references_.empty()) return;
+    if (references_->empty()) return;
     lanes_->over_rows([&](const Row& row) {
-      for (const Reference& r : references_) lanes_->set(r.next, row, lanes_->at(r.state, row));
+      for (const Reference& r : references_->all())
+        lanes_->set(r.next, row, lanes_->at(r.state, row));
     });
     over_columns_of_rows(column_tiles_, [&] {
-      for (const Reference& r : references_)
+      for (const Reference& r : references_->all())
         lanes_->set(r.next, row_, v.binary(r.op, lanes_->at(r.next, row_), value(r.elements)));
     });
     lanes_->over_rows([&](const Row& row) {
-      for (const Reference& r : references_)
-        lanes_->across(r.next, row, [&](ValueId a, ValueId b) { return v.binary(r.op, a, b); });
-      for (const Scale& s : scales_) advance(s, row);
+      auto of = [&](kernel::TensorId Reference::*which) {
+        return [this, which, &row](const Reference& r) {
+          return references_->kept(r, lanes_->at(r.*which, row));
+        };
+      };
+      references_->gather(row);
       for (const Amount& a : amounts_)
         if (a.factor && !weights_[a.weight].scale)
           lanes_->set(a.factor, row,
-                      weight(
-                          a.amount->scaled.left,
-                          [&](const Reference& r) { return kept(r, lanes_->at(r.state, row)); },
-                          [&](const Reference& r) { return kept(r, lanes_->at(r.next, row)); }));
-      for (const Reference& r : references_) lanes_->set(r.state, row, lanes_->at(r.next, row));
+                      references_->weight(a.amount->scaled.left, of(&Reference::state),
+                                          of(&Reference::next)));
+      references_->settle(row);
     });
     for (const Amount& a : amounts_)
       if (a.factor && !weights_[a.weight].scale) rescale(a);
     // A maximum grows less and less often.
-    for (size_t s = 0; s < scales_.size(); ++s) {
+    for (size_t s = 0; s < references_->scales().size(); ++s) {
       int products = 0;
       for (const Amount& a : amounts_)
         if (weights_[a.weight].scale == s)
           products += a.tiles * unit_.d_values * lanes_->row_tiles();
-      b_.when(products < worth_a_branch ? ValueId() : moved(scales_[s]), [&] {
+      bool rarely = products >= worth_a_branch;
+      b_.when(rarely ? references_->moved(references_->scales()[s]) : ValueId(), [&] {
         for (const Amount& a : amounts_)
           if (weights_[a.weight].scale == s) rescale(a);
       });
     }
-  }
-
-  /// Whether some factor of the thread's rows is not 1.
-  ValueId moved(const Scale& s) {
-    auto& v = b_.values();
-    return some_row("moved", [&](const Row& row) {
-      return v.binary(Op::ne, lanes_->at(s.factor, row), v.real(1, Type::f32));
-    });
-  }
-
-  /// Whether something holds in one of the thread's rows.
-  ValueId some_row(const std::string& name, const std::function<ValueId(const Row&)>& holds) {
-    auto& v = b_.values();
-    kernel::TensorId any = b_.registers(name, Type::boolean, {});
-    b_.store({any, {}}, v.boolean(false));
-    lanes_->over_rows([&](const Row& row) {
-      b_.store({any, {}}, v.binary(Op::logical_or, b_.element(any), holds(row)));
-    });
-    return b_.let(name, b_.element(any));
-  }
-
-  /// The factor of one row, and its level.
-  void advance(const Scale& s, const Row& row) {
-    auto& v = b_.values();
-    const Reference& r = references_[s.reference];
-    ValueId before = b_.let("before", lanes_->at(r.state, row)),
-            after = b_.let("after", lanes_->at(r.next, row));
-    ValueId level = b_.let("level", v.binary(Op::mul, after, v.real(s.rate, Type::f32)));
-    ValueId distance =
-        v.binary(Op::sub, v.binary(Op::mul, before, v.real(s.rate, Type::f32)), level);
-    // Sides at the same infinity add up.
-    lanes_->set(s.factor, row,
-                v.select(v.binary(Op::le, after, before), v.real(1, Type::f32),
-                         terms_.power_of_two(distance)));
-    lanes_->set(s.level, row, level);
-  }
-
-  /// A reference's field, from what is kept of it.
-  ValueId kept(const Reference& r, ValueId value) {
-    auto& v = b_.values();
-    return r.factor == 1 ? value : v.binary(Op::mul, value, v.real(r.factor, Type::f32));
   }
 
   void rescale(const Amount& a) {
@@ -399,22 +327,6 @@ private:
     });
   }
 
-  /// A weight of the monoid, where lhs and rhs stand for these references.
-  template <class L, class R>
-  ValueId weight(ExprId term, L&& left, R&& right) {
-    ValueId out;
-    terms_.isolate([&] {
-      auto outer = terms_.exchange_state([&](Op op, uint32_t field, const std::vector<ValueId>&) {
-        const Reference& r = *std::find_if(references_.begin(), references_.end(),
-                                           [&](const Reference& x) { return x.field == field; });
-        return op == Op::lhs ? left(r) : right(r);
-      });
-      out = terms_.lower(term);
-      terms_.exchange_state(std::move(outer));
-    });
-    return out;
-  }
-
   /// What each element adds, as factors of the next product and to the scalar amounts.
   void weights() {
     auto& v = b_.values();
@@ -423,7 +335,7 @@ private:
         for (const Weight& w : weights_) b_.store(weight_place(w), weight_here(w, finite));
       });
     };
-    if (ValueId infinite = some_infinite())
+    if (ValueId infinite = references_->some_infinite())
       b_.either(
           infinite, [&] { all(false); }, [&] { all(true); });
     else
@@ -448,22 +360,6 @@ private:
     }
   }
 
-  /// Whether a reference that weights fall to is no number in one of the thread's rows; empty where
-  /// none falls.
-  ValueId some_infinite() {
-    auto& v = b_.values();
-    if (scales_.empty()) return {};
-    return some_row("infinite", [&](const Row& row) {
-      ValueId one;
-      for (const Scale& s : scales_) {
-        ValueId at = lanes_->at(s.level, row); // NaN as well
-        ValueId ends = v.binary(Op::ne, v.binary(Op::sub, at, at), v.real(0, Type::f32));
-        one = one ? v.binary(Op::logical_or, one, ends) : ends;
-      }
-      return one;
-    });
-  }
-
   Ref weight_place(const Weight& w) {
     auto& v = b_.values();
     ValueId atoms = integer(unit_.a_values / unit_.d_values);
@@ -483,11 +379,12 @@ private:
       product = product ? v.binary(Op::mul, product, value) : value;
     };
     if (w.scale)
-      times(fallen(scales_[*w.scale], finite));
+      times(fallen(references_->scales()[*w.scale], finite));
     else if (ExprId scale = w.first->scaled.right)
-      times(weight(
-          scale, [&](const Reference& r) { return kept(r, lanes_->at(r.state, row_)); },
-          [&](const Reference& r) { return kept(r, value(r.elements)); }));
+      times(references_->weight(
+          scale,
+          [&](const Reference& r) { return references_->kept(r, lanes_->at(r.state, row_)); },
+          [&](const Reference& r) { return references_->kept(r, value(r.elements)); }));
     for (ExprId id : w.factors) times(terms_.lower(id));
     if (w.row_part) times(lanes_->at(w.row_part, row_));
     if (!product) product = v.real(1, Type::f32);
@@ -495,17 +392,8 @@ private:
     return product;
   }
 
-  /// The weight of an element that falls to the row's reference.
-  ValueId fallen(const Scale& s, bool finite) {
-    auto& v = b_.values();
-    const Reference& r = references_[s.reference];
-    ValueId rate = v.real(s.rate, Type::f32), own = value(r.elements);
-    if (finite)
-      return terms_.power_of_two(
-          v.binary(Op::sub, v.binary(Op::mul, own, rate), lanes_->at(s.level, row_)));
-    ValueId state = lanes_->at(r.state, row_);
-    ValueId power = terms_.power_of_two(v.binary(Op::mul, v.binary(Op::sub, own, state), rate));
-    return v.select(v.binary(Op::le, state, own), v.real(1, Type::f32), power);
+  ValueId fallen(const References::Scale& s, bool finite) {
+    return references_->fallen(s, value(references_->all()[s.reference].elements), row_, finite);
   }
 
   // ---- results
@@ -541,8 +429,8 @@ private:
   }
 
   ValueId state(uint32_t field, const std::vector<ValueId>& places) {
-    for (const Reference& r : references_)
-      if (r.field == field) return kept(r, lanes_->at(r.state, row_));
+    for (const Reference& r : references_->all())
+      if (r.field == field) return references_->kept(r, lanes_->at(r.state, row_));
     for (const Amount& a : amounts_) {
       if (a.amount->scaled.field != field) continue;
       if (!a.tiles) return lanes_->at(a.state, row_);
@@ -585,12 +473,11 @@ private:
   std::optional<StreamBounds> bounds_;
   std::optional<StreamLanes> lanes_;
   std::optional<RowTerms> row_terms_;
+  std::optional<References> references_;
   std::optional<StreamProducts> products_;
   std::optional<Excluded> excluded_;
   ValueId first_, count_;             ///< rows: the block's first, and all
   ValueId first_column_, first_part_; ///< of the block's columns; whether it has the first ones
-  std::vector<Reference> references_;
-  std::vector<Scale> scales_;
   std::vector<Weight> weights_;
   std::vector<Amount> amounts_;
   ValueId slot_, place_, edge_;   ///< of a step
