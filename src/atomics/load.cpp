@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <fmt/ranges.h>
 
 namespace tang::atomics {
 
@@ -58,14 +59,7 @@ private:
     for (const char* key : {"name", "spec", "threads", "requires", "native_on", "print", "source"})
       if (!reader_.require(table, key)) return row;
     row.name = named_once(table);
-    std::string spec = reader_.text(table, "spec");
-    if (auto kind = named(kinds, spec))
-      row.kind = *kind;
-    else
-      reader_.report(tang::Kind::table_bad_value, reader_.place(table, "spec"),
-                     "`{}` is no spec of a row: Move, MatMul, UnaryPointwise, Commit, Wait, Shfl, "
-                     "Reduction, Sync",
-                     spec);
+    choose(table, "spec", "spec of a row", kinds, row.kind);
     row.threads = extents(table, "threads", reader_.text(table, "threads")).threads;
     row.source = reader_.text(table, "source");
     for (const Item& item : reader_.list(table, "requires")) row.needs = item.text;
@@ -77,14 +71,7 @@ private:
     if (table.has("op")) row.op = reader_.text(table, "op");
     if (table.has("immediates")) immediates(reader_.table(table, "immediates", {}), row);
     if (table.has("otherwise")) row.zero_fills = reader_.text(table, "otherwise") == "zero";
-    if (table.has("rounds")) {
-      std::string rounds = reader_.text(table, "rounds");
-      if (auto found = named(roundings, rounds))
-        row.rounds = *found;
-      else
-        reader_.report(tang::Kind::table_bad_value, reader_.place(table, "rounds"),
-                       "`{}` is no way to round: nearest, head, rest", rounds);
-    }
+    if (table.has("rounds")) choose(table, "rounds", "way to round", roundings, row.rounds);
     if (table.has("subnormals")) row.flushes = reader_.text(table, "subnormals") == "zero";
     if (table.has("operands")) operands(reader_.table(table, "operands", {}), row);
     if (table.has("accumulates"))
@@ -101,6 +88,21 @@ private:
         reader_.report(tang::Kind::table_bad_value, reader_.place(table, "name"), "`{}`: {}",
                        row.name, fault);
     return row;
+  }
+
+  /// One of a few words.
+  template <class T, size_t N>
+  void choose(const Table& table, const char* key, std::string_view what, const T (&all)[N],
+              T& into) {
+    std::string text = reader_.text(table, key);
+    if (auto found = named(all, text)) {
+      into = *found;
+      return;
+    }
+    std::vector<std::string_view> words;
+    for (T value : all) words.push_back(name(value));
+    reader_.report(tang::Kind::table_bad_value, reader_.place(table, key), "`{}` is no {}: {}",
+                   text, what, fmt::join(words, ", "));
   }
 
   /// Names become symbols of the generated code.
@@ -160,12 +162,7 @@ private:
         reader_.report(tang::Kind::table_bad_value, reader_.place(table, "type"),
                        "`{}` is no element type", type);
       if (table.has("address")) operand.described = reader_.text(table, "address") == "descriptor";
-      std::string memory = reader_.text(table, "memory");
-      if (auto found = named(memories, memory))
-        operand.memory = *found;
-      else
-        reader_.report(tang::Kind::table_bad_value, reader_.place(table, "memory"),
-                       "`{}` is no memory: global, shared, register", memory);
+      choose(table, "memory", "memory", memories, operand.memory);
       Extents extents = this->extents(table, "layout", reader_.text(table, "layout"));
       operand.threads = extents.threads, operand.values = extents.values;
       operand.layout = std::move(layout_);

@@ -214,21 +214,8 @@ private:
     push(TokenKind::bad, end);
   }
 
-  /// One report for a run of characters beyond ASCII, such as a name with accents.
   void unexpected() {
-    size_t end = at_ + 1;
-    auto beyond_ascii = [&](size_t i) { return static_cast<uint8_t>(text_[i]) >= 0x80; };
-    if (beyond_ascii(at_))
-      while (end < text_.size() && beyond_ascii(end)) ++end;
-    std::string_view seen = text_.substr(at_, end - at_);
-    bool control = static_cast<uint8_t>(seen[0]) < 0x20 || seen[0] == 0x7f;
-    std::string shown =
-        control ? fmt::format("control character 0x{:02x}", static_cast<uint8_t>(seen[0]))
-                : fmt::format("character `{}`", seen);
-    auto& d = sink_.report(Kind::unexpected_character, span(at_, end), "unexpected {}", shown);
-    if (!control)
-      d.help("names are made of `A-Z a-z 0-9 _`; other characters stand in strings and comments");
-    push(TokenKind::bad, end);
+    push(TokenKind::bad, report_unexpected(sink_, file_, text_, at_, "strings and comments"));
   }
 
   FileId file_;
@@ -240,6 +227,23 @@ private:
 };
 
 } // namespace
+
+size_t report_unexpected(Sink& sink, FileId file, std::string_view text, size_t at,
+                         std::string_view places) {
+  size_t end = at + 1;
+  auto beyond_ascii = [&](size_t i) { return static_cast<uint8_t>(text[i]) >= 0x80; };
+  if (beyond_ascii(at))
+    while (end < text.size() && beyond_ascii(end)) ++end;
+  auto byte = static_cast<uint8_t>(text[at]);
+  bool control = byte < 0x20 || byte == 0x7f;
+  std::string shown = control ? fmt::format("control character 0x{:02x}", byte)
+                              : fmt::format("character `{}`", text.substr(at, end - at));
+  Span seen{file, static_cast<uint32_t>(at), static_cast<uint32_t>(end)};
+  auto& d = sink.report(Kind::unexpected_character, seen, "unexpected {}", shown);
+  if (!control)
+    d.help(fmt::format("names are made of `A-Z a-z 0-9 _`; other characters stand in {}", places));
+  return end;
+}
 
 std::string_view text_of(TokenKind kind) {
   static constexpr std::array texts = {

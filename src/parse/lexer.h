@@ -27,6 +27,10 @@ struct NumberShape {
   bool well_formed = true;
 };
 NumberShape scan_number(std::string_view text);
+/// Reports the character at `at`, or the run of characters beyond ASCII that begins there, which
+/// may stand in `places`; returns where it ends.
+size_t report_unexpected(Sink& sink, FileId file, std::string_view text, size_t at,
+                         std::string_view places);
 
 /// The value of a well-formed integer; empty when it does not fit 64 bits.
 std::optional<int64_t> integer_value(std::string_view text);

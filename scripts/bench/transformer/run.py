@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The transformer block of samples/, intermediates stored in bf16, beside PyTorch in a CUDA graph, side by side in one run.
 
-    for c in 512 1024; do for t in 128 512 2048; do tangc scripts/bench/transformer/transformer_block.tg --target sm_90a \\
+    cat samples/transformer_block.tg scripts/bench/transformer/store_lines.txt > DIR/transformer_block.tg
+    for c in 512 1024; do for t in 128 512 2048; do tangc DIR/transformer_block.tg --target sm_90a \\
         -D B=1 -D T=$t -D C=$c -D KV=$((c / 128)) -D G=1 -D F=$((4 * c)) -d DIR/$c-$t; done; done
     python3 scripts/bench/transformer/run.py DIR
 

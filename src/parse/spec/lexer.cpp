@@ -119,19 +119,8 @@ private:
     push(TokenKind::number, at_ + length);
   }
 
-  /// One report for a run of characters beyond ASCII.
   void unexpected() {
-    size_t end = at_ + 1;
-    auto beyond_ascii = [&](size_t i) { return static_cast<uint8_t>(text_[i]) >= 0x80; };
-    if (beyond_ascii(at_))
-      while (end < text_.size() && beyond_ascii(end)) ++end;
-    auto byte = static_cast<uint8_t>(text_[at_]);
-    std::string shown = byte < 0x20 || byte == 0x7f
-                            ? fmt::format("control character 0x{:02x}", byte)
-                            : fmt::format("character `{}`", text_.substr(at_, end - at_));
-    sink_.report(Kind::unexpected_character, span(at_, end), "unexpected {}", shown)
-        .help("names are made of `A-Z a-z 0-9 _`; other characters stand in comments");
-    push(TokenKind::bad, end);
+    push(TokenKind::bad, report_unexpected(sink_, file_, text_, at_, "comments"));
   }
 
   FileId file_;
