@@ -68,6 +68,23 @@ Operands operands_of(const Graph& graph, const Comprehension& c, const Sides& si
   return operands;
 }
 
+std::vector<std::pair<ExprId, ExprId>> products_of(const Graph& graph, const Comprehension& c,
+                                                   const Operands& operands) {
+  auto among = [](const std::vector<ExprId>& side, ExprId id) {
+    return std::binary_search(side.begin(), side.end(), id);
+  };
+  std::vector<std::pair<ExprId, ExprId>> products;
+  for (ExprId body : c.reduction->body) {
+    const Expr& e = graph.exprs[body];
+    if (e.op != Op::mul) return {};
+    ExprId a = e.operands[0], b = e.operands[1];
+    if (!among(operands.a, a)) std::swap(a, b);
+    if (!among(operands.a, a) || !among(operands.b, b)) return {};
+    products.emplace_back(a, b);
+  }
+  return products;
+}
+
 std::optional<Sides> contraction(const Graph& graph, const Comprehension& c) {
   if (!c.reduction || c.scan || c.reduction->filter || c.reduction->axes.empty())
     return std::nullopt;

@@ -21,6 +21,11 @@ struct Operands {
 };
 Operands operands_of(const Graph& graph, const Comprehension& node, const Sides& sides);
 
+/// The factors of each field's body, the rows' first, where every body is a product of one operand
+/// of either side; else nothing.
+std::vector<std::pair<ExprId, ExprId>> products_of(const Graph& graph, const Comprehension& node,
+                                                   const Operands& operands);
+
 /// A reduction under a commutative monoid of scalar fields, without filter or tightened bounds,
 /// that has rows, columns and complete operands.
 std::optional<Sides> contraction(const Graph& graph, const Comprehension& node);

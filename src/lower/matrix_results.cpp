@@ -12,7 +12,8 @@ namespace {
 
 class Results {
 public:
-  Results(MatrixFrame& frame, kernel::TensorId sums) : f_(frame), sums_(sums) {}
+  Results(MatrixFrame& frame, std::vector<kernel::TensorId> sums)
+      : f_(frame), sums_(std::move(sums)) {}
 
   void run() {
     auto& v = f_.b.values();
@@ -98,8 +99,8 @@ private:
   void results(ValueId j, ValueId number) {
     auto& v = f_.b.values();
     auto state = [&](ValueId value) {
-      return [this, j, value](Op, uint32_t, const std::vector<ValueId>&) {
-        return f_.b.element(sums_, {tile_m_, j, value});
+      return [this, j, value](Op, uint32_t field, const std::vector<ValueId>&) {
+        return f_.b.element(sums_[field], {tile_m_, j, value});
       };
     };
     if (unit_ == 1) {
@@ -134,15 +135,15 @@ private:
   }
 
   MatrixFrame& f_;
-  kernel::TensorId sums_;
+  std::vector<kernel::TensorId> sums_;
   ValueId lane_m_, lane_n_, tile_m_;
   int unit_ = 1; ///< columns that are stored together
 };
 
 } // namespace
 
-void emit_matrix_results(MatrixFrame& frame, kernel::TensorId sums) {
-  Results(frame, sums).run();
+void emit_matrix_results(MatrixFrame& frame, std::vector<kernel::TensorId> sums) {
+  Results(frame, std::move(sums)).run();
 }
 
 } // namespace tang::lower

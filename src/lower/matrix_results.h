@@ -4,7 +4,8 @@
 
 namespace tang::lower {
 
-/// `sums`: (atoms along rows, atoms along columns, values of a thread).
-void emit_matrix_results(MatrixFrame& frame, kernel::TensorId sums);
+/// `sums`, one for each field of the state: (atoms along rows, atoms along columns, values of a
+/// thread).
+void emit_matrix_results(MatrixFrame& frame, std::vector<kernel::TensorId> sums);
 
 } // namespace tang::lower

@@ -11,14 +11,29 @@ using kernel::LoopKind;
 
 namespace {
 
+/// One of the sums over the block's points: which operands it multiplies, and its accumulators.
+struct MatrixSum {
+  MatrixOperand *a = nullptr, *b = nullptr;
+  kernel::TensorId units; ///< of what units add up
+  kernel::TensorId total; ///< the same, but where factors are split
+};
+
 class MatrixTile {
 public:
-  explicit MatrixTile(const Emission& e)
-      : frame_(e), f_(e.fields), b_(frame_.b), operands_(operands_of(frame_)),
-        rows_(frame_, operands_.a[0], frame_.rows, "m", f_.block_m, f_.warp_m,
-              frame_.product->operands[1]),
-        cols_(frame_, operands_.b[0], frame_.cols, "n", f_.block_n, f_.warp_n,
-              frame_.product->operands[2]) {
+  explicit MatrixTile(const Emission& e) : frame_(e), f_(e.fields), b_(frame_.b) {
+    graph::Operands of =
+        graph::operands_of(frame_.g, frame_.c, graph::sides_of(frame_.g, frame_.c));
+    operands_.reserve(of.a.size() + of.b.size());
+    std::map<ExprId, MatrixOperand*> made;
+    for (ExprId a : of.a)
+      made[a] = &operands_.emplace_back(frame_, a, frame_.rows, "m", f_.block_m, f_.warp_m,
+                                        frame_.product->operands[1]);
+    for (ExprId b : of.b)
+      made[b] = &operands_.emplace_back(frame_, b, frame_.cols, "n", f_.block_n, f_.warp_n,
+                                        frame_.product->operands[2]);
+    for (auto [a, b] : graph::products_of(frame_.g, frame_.c, of))
+      sums_.push_back({made.at(a), made.at(b), {}, {}});
+    TANG_CHECK(!sums_.empty(), "`{}` is no product of two factors", e.name);
     commit_ = ask(b_, e.machine, atomics::GroupShape{atomics::Kind::commit, "cp_async"});
     wait_ = ask(b_, e.machine, atomics::GroupShape{atomics::Kind::wait, "cp_async"});
     TANG_CHECK(commit_ && wait_, "`{}` cannot copy ahead", e.name);
@@ -35,21 +50,17 @@ public:
   }
 
 private:
-  static graph::Operands operands_of(const MatrixFrame& frame) {
-    graph::Operands operands =
-        graph::operands_of(frame.g, frame.c, graph::sides_of(frame.g, frame.c));
-    TANG_CHECK(operands.a.size() == 1 && operands.b.size() == 1,
-               "`{}` is no product of two factors", frame.e.name);
-    return operands;
-  }
-
   void body() {
-    for (MatrixOperand* operand : {&rows_, &cols_}) operand->allocate(), operand->place();
-    sums_ = total_ = registers("acc");
-    if (frame_.split) sums_ = registers("part");
-    clear(total_);
+    for (MatrixOperand& operand : operands_) operand.allocate(), operand.place();
+    for (MatrixSum& sum : sums_) {
+      sum.units = sum.total = registers("acc");
+      if (frame_.split) sum.units = registers("part");
+      clear(sum.total);
+    }
     main_loop();
-    emit_matrix_results(frame_, total_);
+    std::vector<kernel::TensorId> totals;
+    for (const MatrixSum& sum : sums_) totals.push_back(sum.total);
+    emit_matrix_results(frame_, std::move(totals));
   }
 
   kernel::TensorId registers(const char* name) {
@@ -72,10 +83,10 @@ private:
   }
   /// Units cut sums off where they add to them, by more the longer a sum is. The sum of a chunk is
   /// short; the chunks are added up as f32.
-  void add_chunk() {
+  void add_chunk(const MatrixSum& sum) {
     over_values([&](const std::vector<ValueId>& at) {
-      b_.store({total_, at},
-               b_.values().binary(Op::add, b_.element(total_, at), b_.element(sums_, at)));
+      b_.store({sum.total, at},
+               b_.values().binary(Op::add, b_.element(sum.total, at), b_.element(sum.units, at)));
     });
   }
 
@@ -84,7 +95,7 @@ private:
     int ahead = f_.pipeline - 1, rounds = f_.block_k / frame_.atom_k;
     // Registers hold one chunk more, which gets its slot when a whole chunk was multiplied
     // meanwhile.
-    bool held = rows_.through_registers();
+    bool held = through_registers();
     ValueId steps = v.ceildiv(frame_.depth, f_.block_k), none = v.integer(0);
     for (int s = 0; s < ahead; ++s) {
       fill(v.integer(s), v.integer(s), 0, 1);
@@ -101,7 +112,8 @@ private:
               next = b_.let("next", v.binary(Op::mod, v.add(k, v.integer(1)), ring)),
               filled = b_.let("filled", v.binary(Op::mod, coming, ring));
       settle(filled);
-      if (frame_.split) clear(sums_);
+      if (frame_.split)
+        for (const MatrixSum& sum : sums_) clear(sum.units);
       // An even number of rounds: the first of a chunk is always in the same buffer. Copies start
       // a few in every round, so that products run beside all of them.
       for (int q = 0; q < rounds; ++q) {
@@ -112,7 +124,8 @@ private:
         if (q + 2 == rounds) commit();
         multiply(q % 2);
       }
-      if (frame_.split) add_chunk();
+      if (frame_.split)
+        for (const MatrixSum& sum : sums_) add_chunk(sum);
     });
   }
 
@@ -122,30 +135,32 @@ private:
     // Terms over several axes behind the last mean the last, which there must be.
     bool several = frame_.c.reduction->axes.size() > 1;
     b_.when(several ? v.less(v.integer(0), frame_.depth) : ValueId(), [&] {
-      for (MatrixOperand* operand : {&rows_, &cols_})
-        b_.spec("Move", "", {operand->tile()}, {},
-                [&] { frame_.terms.scope([&] { operand->fill(slot, step, part, parts); }); });
+      for (MatrixOperand& operand : operands_)
+        b_.spec("Move", "", {operand.tile()}, {},
+                [&] { frame_.terms.scope([&] { operand.fill(slot, step, part, parts); }); });
     });
   }
 
   /// What comes through registers is put into its slot.
   void settle(ValueId slot) {
-    for (MatrixOperand* operand : {&rows_, &cols_})
-      b_.spec("Move", "", {operand->tile()}, {}, [&] { operand->settle(slot); });
+    for (MatrixOperand& operand : operands_)
+      b_.spec("Move", "", {operand.tile()}, {}, [&] { operand.settle(slot); });
   }
 
+  bool through_registers() const { return operands_.front().through_registers(); }
+
   void commit() {
-    if (!rows_.through_registers()) b_.emit({kernel::Atom{commit_, {}, {}, {}}});
+    if (!through_registers()) b_.emit({kernel::Atom{commit_, {}, {}, {}}});
   }
 
   /// The oldest chunk under way is there, and everybody is done with the one before.
   void arrive() {
-    if (!rows_.through_registers()) b_.emit({kernel::Atom{wait_, {}, {f_.pipeline - 2}, {}}});
+    if (!through_registers()) b_.emit({kernel::Atom{wait_, {}, {f_.pipeline - 2}, {}}});
     b_.emit({kernel::Barrier{}});
   }
 
   void load(int buffer, ValueId slot, int k) {
-    for (MatrixOperand* operand : {&rows_, &cols_}) operand->load(buffer, slot, k);
+    for (MatrixOperand& operand : operands_) operand.load(buffer, slot, k);
   }
 
   void over_sums(const std::function<void(ValueId i, ValueId j)>& inside) {
@@ -154,36 +169,39 @@ private:
     });
   }
 
-  /// Small products go first, each kind over all sums, which do not wait for each other.
   void multiply(int buffer) {
-    for (MatrixOperand* operand : {&rows_, &cols_}) operand->split(buffer);
-    b_.spec("MatMul", "", {sums_}, {rows_.registers(), cols_.registers()}, [&] {
-      auto a = [&](ValueId i) { return rows_.fragment(buffer, i); };
-      auto b = [&](ValueId j) { return cols_.fragment(buffer, j); };
-      if (frame_.split) {
-        add_products([&](ValueId i) { return rows_.rest(i); }, b);
-        add_products(a, [&](ValueId j) { return cols_.rest(j); });
-      }
-      add_products(a, b);
-    });
+    for (MatrixOperand& operand : operands_) operand.split(buffer);
+    for (const MatrixSum& sum : sums_)
+      b_.spec("MatMul", "", {sum.units}, {sum.a->registers(), sum.b->registers()},
+              [&] { multiply(sum, buffer); });
   }
 
-  void add_products(const std::function<kernel::Ref(ValueId i)>& a,
+  /// Small products go first, each kind over all sums, which do not wait for each other.
+  void multiply(const MatrixSum& sum, int buffer) {
+    auto a = [&](ValueId i) { return sum.a->fragment(buffer, i); };
+    auto b = [&](ValueId j) { return sum.b->fragment(buffer, j); };
+    if (frame_.split) {
+      add_products(sum, [&](ValueId i) { return sum.a->rest(i); }, b);
+      add_products(sum, a, [&](ValueId j) { return sum.b->rest(j); });
+    }
+    add_products(sum, a, b);
+  }
+
+  void add_products(const MatrixSum& sum, const std::function<kernel::Ref(ValueId i)>& a,
                     const std::function<kernel::Ref(ValueId j)>& b) {
     auto& v = b_.values();
     over_sums([&](ValueId i, ValueId j) {
-      b_.emit({kernel::Atom{frame_.product, {{sums_, {i, j, v.integer(0)}}, a(i), b(j)}, {}, {}}});
+      b_.emit(
+          {kernel::Atom{frame_.product, {{sum.units, {i, j, v.integer(0)}}, a(i), b(j)}, {}, {}}});
     });
   }
 
   MatrixFrame frame_;
   const plan::Fields& f_;
   Builder& b_;
-  graph::Operands operands_;
-  MatrixOperand rows_, cols_;
+  std::vector<MatrixOperand> operands_; ///< of the rows, then of the columns
+  std::vector<MatrixSum> sums_;         ///< one for each field of the state
   const atomics::Row *commit_ = nullptr, *wait_ = nullptr;
-  kernel::TensorId sums_;  ///< of what units add up
-  kernel::TensorId total_; ///< the same, but where factors are split
 };
 
 } // namespace

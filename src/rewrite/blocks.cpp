@@ -207,6 +207,22 @@ ExprId zero(ExprStore& store, Scalar scalar) {
   TANG_CHECK(false, "no zero for class {}", static_cast<int>(scalar));
 }
 
+ElemType state_type(const Graph& graph, const Comprehension& node, Scalar scalar) {
+  switch (scalar) {
+  case Scalar::boolean: return ElemType::boolean;
+  case Scalar::integer: return ElemType::i64;
+  case Scalar::real: break;
+  }
+  auto all = roots(node);
+  for (ExprId id : reachable(graph.exprs, all)) {
+    const Expr& e = graph.exprs[id];
+    if (e.op == Op::read && graph[TensorId(e.ref)].type == ElemType::f64) return ElemType::f64;
+  }
+  for (const Result& result : node.results)
+    if (graph[result.tensor].type == ElemType::f64) return ElemType::f64;
+  return ElemType::f32;
+}
+
 ExprId stored_value(Graph& graph, TensorId id, ExprId value, const Prover& prover) {
   const Tensor& tensor = graph[id];
   if (tensor.kind != TensorKind::output && !tensor.store_given) return value;

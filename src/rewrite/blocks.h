@@ -33,6 +33,10 @@ graph::Graph compact(graph::Graph graph);
 /// is not assumed.
 graph::Prover prover_of(const graph::Graph& graph, const graph::Comprehension& node);
 
+/// What a state of a node's reduction is stored in: no narrower than it is computed in.
+graph::ElemType state_type(const graph::Graph& graph, const graph::Comprehension& node,
+                           graph::Scalar scalar);
+
 /// What a read of `tensor` gives where `value` was stored: rounded, if the storage format cannot
 /// hold what a body computes.
 graph::ExprId stored_value(graph::Graph& graph, graph::TensorId tensor, graph::ExprId value,

@@ -32,6 +32,7 @@ graph::Graph prove_commutative(graph::Graph graph);
 graph::Graph count_points(graph::Graph graph);
 graph::Graph substitute_maps(graph::Graph graph);
 graph::Graph reduce_scans(graph::Graph graph);
+graph::Graph separate_rounding(graph::Graph graph);
 graph::Graph hoist_invariant_factors(graph::Graph graph);
 graph::Graph chunk_scans(graph::Graph graph);
 graph::Graph stabilize_softmax(graph::Graph graph);

@@ -156,7 +156,7 @@ private:
       Tensor tensor;
       tensor.name = graph_[whole_.results[0].tensor].name + "_part";
       if (!m.fields[f].name.empty()) tensor.name += "_" + m.fields[f].name;
-      tensor.type = type_of(m.fields[f].scalar);
+      tensor.type = state_type(graph_, whole_, m.fields[f].scalar);
       tensor.accumulate = graph_[whole_.results[0].tensor].accumulate;
       for (const auto* axes : {&c.points, &extra})
         for (const Axis& axis : *axes) tensor.shape.push_back(axis.extent);
@@ -164,22 +164,6 @@ private:
       c.results.push_back({graph_.add(std::move(tensor)),
                            s_.state(Op::acc, f, m.fields[f].scalar, places), std::move(extra)});
     }
-  }
-
-  /// What a state is stored in: no narrower than it is computed in.
-  ElemType type_of(Scalar scalar) const {
-    switch (scalar) {
-    case Scalar::boolean: return ElemType::boolean;
-    case Scalar::integer: return ElemType::i64;
-    case Scalar::real: break;
-    }
-    auto all = roots(whole_);
-    for (ExprId id : reachable(s_, all))
-      if (s_[id].op == Op::read && graph_[TensorId(s_[id].ref)].type == ElemType::f64)
-        return ElemType::f64;
-    for (const Result& result : whole_.results)
-      if (graph_[result.tensor].type == ElemType::f64) return ElemType::f64;
-    return ElemType::f32;
   }
 
   Comprehension merged(const Comprehension& partial) {

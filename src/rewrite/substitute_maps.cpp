@@ -6,7 +6,8 @@
 //
 // A gather is a guarded read with `else 0`. Conditions that the axes of the reader decide vanish,
 // divisions in composed views are carried out (simplify_index.h), so transposes, slices and
-// reshapes leave nothing behind. What a `store` line or an output rounds stays rounded.
+// reshapes leave nothing behind. What a `store` line or an output rounds stays rounded, and a map that
+// does nothing but round a reduction stays.
 //
 // Side conditions: results of reductions, scans and top-k are never substituted (their work would
 // be repeated per reader); a map goes into all of its readers or, if its tensor is needed anyway,
@@ -75,6 +76,7 @@ private:
     const auto& c = std::get<Comprehension>(nodes_[n].definition);
     auto points = points_of(s_, c.points);
     for (const Result& result : c.results) {
+      if (c.reduction) reduced_.insert(result.tensor);
       if (graph_[result.tensor].over) note_in_place(c, result);
       auto extra = points_of(s_, result.extra);
       count_reads(c, {result.value}, points && extra ? points->times(*extra) : std::nullopt);
@@ -319,6 +321,7 @@ private:
       needed = true;
       not_in_place_.insert(result.tensor);
     }
+    if (tensor.store_given && rounds_reduction(c, result)) return false;
     Inlined map{c.points, result.value, cost_after(result.value), names_, hidden_};
     if (map.cost.terms > max_body_terms) return false;
     if (!is_cheap(map.cost)) {
@@ -331,6 +334,13 @@ private:
     map.names.insert(map.names.begin(), fmt::format("`{}`", tensor.name));
     inlined_.emplace(result.tensor, std::move(map));
     return !needed;
+  }
+
+  /// True when the result is that of a reduction, point for point, in the format that is stored
+  /// (separate_rounding): readers would take the wider one and round it themselves.
+  bool rounds_reduction(const Comprehension& c, const Result& result) const {
+    const Expr& e = s_[result.value];
+    return e.op == Op::read && reduced_.contains(TensorId(e.ref)) && at_points(e, c.points);
   }
 
   /// True when the value may be computed where the result is stored over an input: of all that is
@@ -367,6 +377,7 @@ private:
   const TensorSet& kept_;
   std::unordered_map<TensorId, Use> uses_;
   std::unordered_map<TensorId, Inlined> inlined_;
+  TensorSet reduced_;      ///< results of reductions
   TensorSet replaced_;     ///< inputs that an output is stored over
   TensorSet not_in_place_; ///< maps that nodes stored over an input do not take
   // Of the node that is visited:

@@ -18,30 +18,30 @@ using graph::Op;
 
 namespace {
 
-/// Both factors, when the body is their product and nothing else.
-std::optional<std::pair<ExprId, ExprId>> factors(const Graph& graph, const Comprehension& c,
-                                                 const graph::Sides& sides) {
+/// Sums that share a thread's accumulators at most.
+constexpr size_t most_sums = 4;
+
+/// Whether every field is a sum that units can add up.
+bool adds_up(const Graph& graph, const Comprehension& c) {
   const graph::Monoid& m = graph[c.reduction->monoid];
-  if (m.fields.size() != 1) return std::nullopt;
-  // Integers are exact: 32 bits are enough, or it is no product for these units.
-  if (m.fields[0].scalar == graph::Scalar::integer) {
-    graph::Prover prover(graph);
-    prover.add_axes(c.points), prover.add_axes(c.reduction->axes);
-    if (!graph::fits_i32(graph, c, 0, prover)) return std::nullopt;
-  } else if (m.fields[0].scalar != graph::Scalar::real) {
-    return std::nullopt;
+  if (m.fields.size() > most_sums) return false;
+  for (size_t f = 0; f < m.fields.size(); ++f) {
+    // Integers are exact: 32 bits are enough, or it is no product for these units.
+    if (m.fields[f].scalar == graph::Scalar::integer) {
+      graph::Prover prover(graph);
+      prover.add_axes(c.points), prover.add_axes(c.reduction->axes);
+      if (!graph::fits_i32(graph, c, f, prover)) return false;
+    } else if (m.fields[f].scalar != graph::Scalar::real) {
+      return false;
+    }
+    const graph::Expr& combine = graph.exprs[m.combine[f]];
+    auto is = [&](size_t side, Op op) {
+      const graph::Expr& e = graph.exprs[combine.operands[side]];
+      return e.op == op && e.ref == f;
+    };
+    if (combine.op != Op::add || !is(0, Op::lhs) || !is(1, Op::rhs)) return false;
   }
-  const graph::Expr& combine = graph.exprs[m.combine[0]];
-  const graph::Expr& body = graph.exprs[c.reduction->body[0]];
-  bool adds = combine.op == Op::add && graph.exprs[combine.operands[0]].op == Op::lhs &&
-              graph.exprs[combine.operands[1]].op == Op::rhs;
-  if (!adds || body.op != Op::mul) return std::nullopt;
-  graph::Operands operands = graph::operands_of(graph, c, sides);
-  if (operands.a.size() != 1 || operands.b.size() != 1) return std::nullopt;
-  ExprId a = operands.a[0], b = operands.b[0];
-  bool both = (body.operands[0] == a && body.operands[1] == b) ||
-              (body.operands[0] == b && body.operands[1] == a);
-  return both ? std::optional(std::pair(a, b)) : std::nullopt;
+  return true;
 }
 
 /// Whether a read moves as vectors along an axis to which a part's beginning is added, a multiple
@@ -91,20 +91,25 @@ bool copies_any(int bits) {
 
 std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehension& c,
                                             const graph::Sides& sides, const Machine& machine) {
-  auto operands = factors(graph, c, sides);
-  if (!operands) return std::nullopt;
+  graph::Operands operands = graph::operands_of(graph, c, sides);
+  if (!adds_up(graph, c) || graph::products_of(graph, c, operands).empty()) return std::nullopt;
   MatrixProduct product;
-  const std::pair<ExprId, const std::vector<size_t>*> both[] = {{operands->first, &sides.m},
-                                                                {operands->second, &sides.n}};
+  product.sums = static_cast<int>(c.reduction->body.size());
+  product.a_tiles = static_cast<int>(operands.a.size());
+  product.b_tiles = static_cast<int>(operands.b.size());
+  std::vector<std::pair<ExprId, const std::vector<size_t>*>> factors;
+  for (ExprId operand : operands.a) factors.emplace_back(operand, &sides.m);
+  for (ExprId operand : operands.b) factors.emplace_back(operand, &sides.n);
   std::optional<ElemType> format;
-  for (const auto& [operand, side] : both) {
+  for (const auto& [operand, side] : factors) {
     const graph::Expr& read = graph.exprs[operand];
     if (read.op != Op::read) return std::nullopt;
     ElemType type = graph[graph::TensorId(read.ref)].type;
     if (format && *format != type) return std::nullopt;
     format = type;
     product.precision = plan::precision_of(type, machine.allow_tf32);
-    if (type == ElemType::f32 && machine.may_split.contains(c.results[0].tensor))
+    if (type == ElemType::f32 && product.sums == 1 &&
+        machine.may_split.contains(c.results[0].tensor))
       product.precision = plan::Precision::tf32x3;
     if (product.precision == plan::Precision::full) return std::nullopt;
     const Axis* axis = contiguous_axis(graph, c, operand, *side, product.copied());
@@ -138,7 +143,8 @@ enum class Known : uint8_t { nothing, vectors, all };
 bool add_tile(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
               const MatrixProduct& product, const Machine& machine, Tile t, Known known,
               std::vector<plan::Fact> when, plan::KernelPlan& kernel) {
-  if (!fits(t, product.bits(), machine)) return false;
+  t = shared_by(t, product.sums);
+  if (!fits(t, product, machine)) return false;
   plan::Variant v;
   v.fields.precision = product.precision;
   v.fields.block_m = t.block_m, v.fields.block_n = t.block_n,
@@ -169,7 +175,8 @@ std::optional<ProductSizes> sizes_of(const Graph& graph, const Comprehension& c,
   auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n),
        batch = fixed_size(graph, c, sides.batch);
   if (!rows || !cols || !batch) return std::nullopt;
-  ProductSizes sizes{*rows, *cols, 1, *batch, product.bits()};
+  // Sums that share a tile are columns of one.
+  ProductSizes sizes{*rows, *cols * product.sums, 1, *batch, product.bits()};
   for (const Axis& axis : c.reduction->axes)
     sizes.depth *= std::clamp<int64_t>(graph.exprs.as_integer(axis.extent).value_or(1024), 1,
                                        int64_t{1} << 20);
@@ -266,9 +273,9 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
   if (threads > machine.max_threads)
     return fmt::format("a block of {} threads is beyond the target's {}", threads,
                        machine.max_threads);
-  if (f.warp_m * f.warp_n / machine.warp > 128)
-    return fmt::format("{} accumulators of a thread are beyond 128",
-                       f.warp_m * f.warp_n / machine.warp);
+  int accumulators = f.warp_m * f.warp_n / machine.warp * product->sums;
+  if (accumulators > 128)
+    return fmt::format("{} accumulators of a thread are beyond 128", accumulators);
   // A pass of all threads copies whole lines, and whole passes fill a tile.
   int unit = plan::copied_at_once(f);
   for (int lines : {f.block_k, f.block_m, f.block_n})
@@ -277,7 +284,7 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
         return fmt::format("{} threads do not copy {} lines of {} elements evenly", threads, lines,
                            length);
   int64_t bytes = ring_bytes(
-      {f.block_m, f.block_n, f.block_k * bits / 8, f.warp_m, f.warp_n, f.pipeline, 1}, bits);
+      {f.block_m, f.block_n, f.block_k * bits / 8, f.warp_m, f.warp_n, f.pipeline, 1}, *product);
   if (bytes > machine.dynamic_shared_bytes)
     return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
                        machine.dynamic_shared_bytes);

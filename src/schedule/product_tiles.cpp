@@ -14,17 +14,27 @@ constexpr int64_t start_ns = 1500;
 
 } // namespace
 
-/// Lines are padded by 16 bytes (by 32 where each word is loaded by itself), whichever way their
-/// memory lies.
-int64_t ring_bytes(const Tile& t, int bits) {
-  int64_t bytes = bits / 8, lines = t.depth / bytes, pad = bits == 32 ? 32 : 16;
-  int64_t a = std::max(t.block_m * (t.depth + pad), lines * (t.block_m * bytes + pad));
-  int64_t b = std::max(t.block_n * (t.depth + pad), lines * (t.block_n * bytes + pad));
-  return int64_t{t.pipeline} * (a + b);
+Tile shared_by(Tile t, int sums) {
+  if (sums == 1) return t;
+  constexpr int least = 16;
+  int warps = t.block_n / t.warp_n;
+  t.warp_n = std::max(least, t.warp_n / sums / least * least);
+  t.block_n = warps * t.warp_n;
+  return t;
 }
 
-bool fits(Tile& t, int bits, const Machine& machine) {
-  while (ring_bytes(t, bits) > machine.dynamic_shared_bytes) {
+/// Lines are padded by 16 bytes (by 32 where each word is loaded by itself), whichever way their
+/// memory lies.
+int64_t ring_bytes(const Tile& t, const MatrixProduct& product) {
+  int64_t bytes = product.bits() / 8, lines = t.depth / bytes, pad = bytes == 4 ? 32 : 16;
+  auto of_one = [&](int points) {
+    return std::max(points * (t.depth + pad), lines * (points * bytes + pad));
+  };
+  return t.pipeline * (product.a_tiles * of_one(t.block_m) + product.b_tiles * of_one(t.block_n));
+}
+
+bool fits(Tile& t, const MatrixProduct& product, const Machine& machine) {
+  while (ring_bytes(t, product) > machine.dynamic_shared_bytes) {
     if (t.pipeline > 3)
       --t.pipeline;
     else if (t.depth > 64)

@@ -1,6 +1,6 @@
 #pragma once
 // Tiles of products on matrix units, what they need, and how long a product takes in them.
-#include "schedule/schedule.h"
+#include "schedule/shapes.h"
 
 namespace tang::schedule {
 
@@ -34,11 +34,13 @@ struct ProductSizes {
   int bits = 16;
 };
 
-/// Shared memory of both operands' rings.
-int64_t ring_bytes(const Tile& tile, int bits);
+/// The tile of each of `sums` sums that share the accumulators of a thread: narrower ones.
+Tile shared_by(Tile tile, int sums);
+/// Shared memory of all operands' rings.
+int64_t ring_bytes(const Tile& tile, const MatrixProduct& product);
 /// Makes the ring of a tile smaller until a block has the memory: fewer chunks under way, then
 /// shallower ones. False where even the smallest does not fit.
-bool fits(Tile& tile, int bits, const Machine& machine);
+bool fits(Tile& tile, const MatrixProduct& product, const Machine& machine);
 int64_t blocks_of(const Tile& tile, const ProductSizes& sizes);
 /// A block per multiprocessor at a time, each as slow as the slower of its products and its copies.
 /// 0 where the machine's rates are not known.

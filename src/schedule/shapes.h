@@ -47,13 +47,15 @@ bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
 int64_t staged_bytes(const graph::Graph& graph, const graph::Comprehension& node,
                      const graph::Operands& operands, const plan::Fields& fields);
 
-/// A sum of products that matrix units can do.
+/// A sum of products that matrix units can do, or a few with common points and terms.
 struct MatrixProduct {
   plan::Precision precision = plan::Precision::full; ///< of both factors
   const atomics::Row* row = nullptr;                 ///< of one product
   /// Elements that one asynchronous copy moves: 16 bytes.
   int copied() const { return 128 / bits(); }
   int bits() const { return graph::info(plan::format_of(precision)).bits; }
+  /// Sums over one space, and different factors of either side, each with a tile of its own.
+  int sums = 1, a_tiles = 1, b_tiles = 1;
   std::vector<graph::ExprId> vectors; ///< extents that are multiples of what a copy moves
 };
 std::optional<MatrixProduct> matrix_product(const graph::Graph& graph,

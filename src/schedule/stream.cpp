@@ -145,30 +145,74 @@ std::optional<std::string> why_no_stream(const Graph& graph, const Comprehension
   return fault(graph, *s, f, machine);
 }
 
+namespace {
+
+/// A tile of a block: rows, rows of a warp, terms of a step, steps under way, columns (0: all).
+struct Shape {
+  int block_m, warp_m, block_n, pipeline, warp_n;
+  bool holds; ///< only with rows held
+};
+// More rows of a warp reuse the stretch more often, and rows that are held are not loaded in every
+// step; a short stretch needs fewer registers. Measured: scripts/bench/attention.
+constexpr Shape shapes[] = {
+    {128, 32, 64, 2, 0, false},  {128, 32, 32, 2, 0, false},  {64, 16, 32, 2, 0, true},
+    {128, 16, 64, 2, 0, false},  {64, 16, 64, 2, 0, false},   {64, 16, 32, 2, 0, false},
+    {64, 16, 16, 2, 0, false},   {32, 16, 16, 2, 0, false},   {64, 16, 32, 2, 256, false},
+    {32, 16, 16, 2, 256, false}, {32, 16, 16, 2, 128, false}, {16, 16, 16, 2, 64, false}};
+
+/// Few rows: more blocks of fewer rows, whose steps are shorter, are through sooner.
+struct ShortShape {
+  Shape shape;
+  int registers; ///< of a thread, at most
+  int rows;      ///< of the problem, at most
+};
+constexpr ShortShape short_shapes[] = {{{64, 16, 64, 2, 0, true}, 96, 4096},
+                                       {{64, 16, 32, 2, 0, true}, 128, 2048}};
+
+/// Fields of a shape that fits.
+std::optional<plan::Fields> fitting(const Graph& graph, const Streaming& s, const Machine& machine,
+                                    const Shape& shape) {
+  plan::Fields f = fields(s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline,
+                          shape.warp_n);
+  f.hold_rows = with_rows(graph, s, f) <= most_with_rows;
+  if ((shape.holds && !f.hold_rows) || fault(graph, s, f, machine)) return std::nullopt;
+  return f;
+}
+
+/// The extent of the rows, where all but one of their axes have one place.
+std::optional<graph::ExprId> extent_of_rows(const Graph& graph, const Comprehension& c,
+                                            const Streaming& s) {
+  std::optional<graph::ExprId> extent;
+  for (size_t i : s.rows) {
+    graph::ExprId of = c.points[i].extent;
+    if (graph.exprs.as_integer(of) == 1) continue;
+    if (extent) return std::nullopt;
+    extent = of;
+  }
+  return extent;
+}
+
+} // namespace
+
 plan::KernelPlan plan_stream(const Graph& graph, const Comprehension& c, const Machine& machine) {
   plan::KernelPlan kernel;
   auto s = on_units(graph, c, machine);
   if (!s) return kernel;
   kernel.emitter = plan::Emitter::stream;
   kernel.reason = "scores and what they weigh are two products over one streamed axis";
-  // More rows of a warp reuse the stretch more often, and rows that are held are not loaded in
-  // every step; a short stretch needs fewer registers. Measured: scripts/bench/attention.
-  constexpr struct {
-    int block_m, warp_m, block_n, pipeline, warp_n;
-    bool holds; ///< only with rows held
-  } shapes[] = {
-      {128, 32, 64, 2, 0, false},  {128, 32, 32, 2, 0, false},  {64, 16, 32, 2, 0, true},
-      {128, 16, 64, 2, 0, false},  {64, 16, 64, 2, 0, false},   {64, 16, 32, 2, 0, false},
-      {64, 16, 16, 2, 0, false},   {32, 16, 16, 2, 0, false},   {64, 16, 32, 2, 256, false},
-      {32, 16, 16, 2, 256, false}, {32, 16, 16, 2, 128, false}, {16, 16, 16, 2, 64, false}};
-  for (const auto& shape : shapes) {
-    plan::Fields f = fields(*s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline,
-                            shape.warp_n);
-    f.hold_rows = with_rows(graph, *s, f) <= most_with_rows;
-    if ((shape.holds && !f.hold_rows) || fault(graph, *s, f, machine)) continue;
-    kernel.variants.push_back({f, {}});
+  std::optional<plan::Fields> general;
+  for (const Shape& shape : shapes)
+    if ((general = fitting(graph, *s, machine, shape))) break;
+  if (!general) return kernel;
+  auto rows = extent_of_rows(graph, c, *s);
+  bool large = general->warp_m > 16 && s->scores.size() == 1;
+  for (const ShortShape& few : short_shapes) {
+    auto f = large && rows ? fitting(graph, *s, machine, few.shape) : std::nullopt;
+    if (!f || with_rows(graph, *s, *f) > few.registers) continue;
+    if (!add_variant(graph, kernel, *f, {*rows, 1, few.rows})) return kernel;
     break;
   }
+  kernel.variants.push_back({*general, {}});
   return kernel;
 }
 

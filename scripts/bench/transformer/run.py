@@ -4,19 +4,20 @@
     cat samples/transformer_block.tg scripts/bench/transformer/store_lines.txt > DIR/transformer_block.tg
     for c in 512 1024; do for t in 128 512 2048; do tangc DIR/transformer_block.tg --target sm_90a \\
         -D B=1 -D T=$t -D C=$c -D KV=$((c / 128)) -D G=1 -D F=$((4 * c)) -d DIR/$c-$t; done; done
-    python3 scripts/bench/transformer/run.py DIR
+    python3 scripts/bench/transformer/run.py DIR [--f32] [--kernels]
 
-bf16, both captured in a graph and replayed; medians of CUDA-event times over 20 replays. PyTorch: F.rms_norm, matmuls,
+bf16, or f32 with products in TF32 (`sed 's/: bf16/: f32/'` on the sample, --allow-tf32); `--kernels` adds the time of each of our
+kernels. Both captured in a graph and replayed; medians of CUDA-event times over 20 replays. PyTorch: F.rms_norm, matmuls,
 scaled_dot_product_attention, rotary angles prepared outside the graph (ours computes them inside). The error is relative to
 the largest value of the same block in float64. Needs nvcc, a CUDA device and PyTorch.
 """
+import argparse
 import concurrent.futures
 import ctypes
 import math
 import pathlib
 import statistics
 import subprocess
-import sys
 
 import torch
 import torch.nn.functional as F
@@ -32,12 +33,12 @@ def build(folder):
     return ctypes.CDLL(str(library.resolve()))
 
 
-def tensors(t, c):
+def tensors(t, c, dtype):
     heads, f = c // HEAD, 4 * c
     shapes = {"x": (1, t, c), "n1": (c,), "wq": (c, heads, 1, HEAD), "wk": (c, heads, HEAD), "wv": (c, heads, HEAD),
               "wo": (heads, 1, HEAD, c), "n2": (c,), "wg": (c, f), "wu": (c, f), "wd": (f, c)}
     scale = lambda name, shape: 1 if name in ("x", "n1", "n2") else 1 / math.sqrt(f if name == "wd" else c)
-    return {n: (torch.randn(*s, device="cuda") * scale(n, s)).to(torch.bfloat16) for n, s in shapes.items()}
+    return {n: (torch.randn(*s, device="cuda") * scale(n, s)).to(dtype) for n, s in shapes.items()}
 
 
 def angles(t, dtype):
@@ -80,8 +81,23 @@ def graph_us(function):
     return statistics.median(times)
 
 
+def show_kernels(function):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(10):
+            function()
+        torch.cuda.synchronize()
+    for row in profile.key_averages():
+        print(f"    {row.key:.60} {row.device_time_total / 10:8.2f} us")
+
+
 def main():
-    root = pathlib.Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=pathlib.Path)
+    parser.add_argument("--f32", action="store_true")
+    parser.add_argument("--kernels", action="store_true")
+    options = parser.parse_args()
+    root, dtype = options.root, torch.float32 if options.f32 else torch.bfloat16
+    torch.backends.cuda.matmul.allow_tf32 = True
     folders = sorted((p for p in root.iterdir() if p.is_dir()), key=lambda p: tuple(map(int, p.name.split("-"))))
     torch.manual_seed(1)
     print(f"{torch.cuda.get_device_properties(0).name}, torch {torch.__version__}, CUDA {torch.version.cuda}")
@@ -89,7 +105,7 @@ def main():
         libraries = list(pool.map(build, folders))
     for folder, library in zip(folders, libraries):
         c, t = map(int, folder.name.split("-"))
-        w = tensors(t, c)
+        w = tensors(t, c, dtype)
         y = torch.full_like(w["x"], float("nan"))
         run, size = getattr(library, f"{NAME}_{TARGET}_run"), getattr(library, f"{NAME}_{TARGET}_workspace_bytes")
         size.restype = ctypes.c_size_t
@@ -105,9 +121,11 @@ def main():
         us = graph_us(ours)
         exact = block({n: v.double() for n, v in w.items()}, *angles(t, torch.float64))
         error = ((y.double() - exact).abs().max() / exact.abs().max()).item()
-        co, si = angles(t, torch.bfloat16)
+        co, si = angles(t, dtype)
         other = graph_us(lambda: block(w, co, si))
         print(f"C {c:5} T {t:5}: {us:8.1f} us, PyTorch {other:8.1f} us, ratio {other / us:.2f}, error {error:.1e}", flush=True)
+        if options.kernels:
+            show_kernels(ours)
 
 
 if __name__ == "__main__":
