@@ -73,6 +73,7 @@ struct Dispatch {
   /// The launcher takes the first whose condition holds, and reports TG_E_UNSUPPORTED when there is
   /// none: the last has a condition only where the target has no 64-bit integers to fall back on.
   std::vector<Variant> variants;
+  bool beside = false; ///< it may run while the one before it does: neither waits for the other
   uint32_t plan =
       no_plan; ///< position among the plan's kernels in order, or none for a recurrence's copies
 };

@@ -23,6 +23,8 @@ constexpr Pass rows[] = {
      always, offset_bindings},
     {"type_indices", "addresses have a machine type, and each width a kernel", false, always,
      type_indices},
+    {"join_launches", "launches that run beside each other are one", false,
+     [](const Capabilities& c) { return c.hardware_grid; }, join_launches},
     {"launch_limits", "the launcher refuses grids that the target cannot start", false,
      [](const Capabilities& c) { return c.hardware_grid; }, launch_limits},
     {"dedupe_kernels", "equal kernels are one", false, always, dedupe_kernels},

@@ -52,6 +52,9 @@ void type_indices(kernel::Program& program, const Capabilities& capabilities,
 /// Program::max_blocks is set.
 void launch_limits(kernel::Program& program, const Capabilities& capabilities,
                    const Options& options);
+/// Launches that run beside each other are one.
+void join_launches(kernel::Program& program, const Capabilities& capabilities,
+                   const Options& options);
 /// Kernels that differ in names only are one.
 void dedupe_kernels(kernel::Program& program, const Capabilities& capabilities,
                     const Options& options);

@@ -88,6 +88,7 @@ private:
     std::vector<kernel::Step> out;
     for (const plan::Step& step : plans)
       std::visit(Overload{[&](const plan::KernelPlan& k) {
+                            if (k.beside) return beside(k, nodes, out);
                             std::vector<const Node*> members;
                             for (uint32_t n : k.nodes) members.push_back(&nodes[n]);
                             out.push_back({dispatch(k, members, {}, plans_++)});
@@ -95,6 +96,19 @@ private:
                           [&](const plan::RecurPlan& r) { recurrence(r, nodes[r.node], out); }},
                  step.node);
     return out;
+  }
+
+  /// A launch for each node, which may run at the same time.
+  void beside(const plan::KernelPlan& plan, const std::vector<Node>& nodes,
+              std::vector<kernel::Step>& out) {
+    for (uint32_t n : plan.nodes) {
+      plan::KernelPlan one = plan;
+      one.nodes = {n}, one.name = graph_[graph::defines_of(nodes[n]).front()].name;
+      kernel::Dispatch d = dispatch(one, {&nodes[n]}, {}, plans_);
+      d.beside = n != plan.nodes.front();
+      out.push_back({std::move(d)});
+    }
+    ++plans_;
   }
 
   kernel::Dispatch dispatch(const plan::KernelPlan& plan, const std::vector<const Node*>& nodes,

@@ -34,7 +34,11 @@ void touch_steps(const std::vector<kernel::Step>& steps, std::vector<Life>& live
 void plan_workspace(kernel::Program& program, Host& host) {
   std::vector<Life> lives(program.buffers.size());
   int moment = 0;
-  for (const kernel::Step& step : program.steps) touch_steps({step}, lives, moment++);
+  for (const kernel::Step& step : program.steps) {
+    const auto* dispatch = std::get_if<kernel::Dispatch>(&step.node);
+    if (!dispatch || !dispatch->beside) ++moment;
+    touch_steps({step}, lives, moment);
+  }
 
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < program.buffers.size(); ++i)

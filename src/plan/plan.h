@@ -63,6 +63,7 @@ struct KernelPlan {
   Emitter emitter = Emitter::point;
   std::vector<uint32_t> nodes;   ///< positions in the node list that the step belongs to, in order
   std::vector<Variant> variants; ///< the last has no facts
+  bool beside = false;           ///< the nodes do not read each other: each has its own blocks
   std::string reason;            ///< why the selector chose this, one sentence
 };
 

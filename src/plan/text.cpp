@@ -111,6 +111,7 @@ private:
     std::string nodes;
     for (uint32_t node : k.nodes) nodes += fmt::format("{}{}", nodes.empty() ? "" : ", ", node);
     out_.line("  nodes: [{}]", nodes);
+    if (k.beside) out_.line("  beside: true");
     if (!k.reason.empty()) out_.line("  reason: {}", quoted(k.reason));
     out_.raw("  variants:");
     for (const Variant& variant : k.variants) {

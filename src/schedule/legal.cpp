@@ -218,7 +218,13 @@ private:
 std::optional<std::string> why_illegal(const Graph& graph, const std::vector<Node>& nodes,
                                        const plan::KernelPlan& kernel, const plan::Variant& variant,
                                        bool last, const Machine& machine) {
-  return Judge(graph, nodes, kernel, variant, machine).judge(last);
+  if (!kernel.beside) return Judge(graph, nodes, kernel, variant, machine).judge(last);
+  for (uint32_t n : kernel.nodes) {
+    plan::KernelPlan one = kernel;
+    one.beside = false, one.nodes = {n};
+    if (auto fault = Judge(graph, nodes, one, variant, machine).judge(last)) return fault;
+  }
+  return {};
 }
 
 } // namespace tang::schedule

@@ -26,7 +26,7 @@ private:
   void steps(const Table& parent) {
     for (const Table& step :
          reader_.tables(parent, "steps",
-                        {"kernel", "emitter", "nodes", "reason", "variants", "recur", "steps"})) {
+                        {"kernel", "emitter", "nodes", "beside", "reason", "variants", "recur", "steps"})) {
       if (step.has("recur") || step.has("steps")) {
         if (reader_.require(step, "steps")) steps(step);
       } else if (reader_.require(step, "kernel") && reader_.require(step, "variants")) {

@@ -51,7 +51,10 @@ std::vector<plan::Step> schedule_nodes(const Graph& graph, const std::vector<Nod
 } // namespace
 
 plan::Plan schedule(const Graph& graph, int level, const Machine& machine) {
-  return {schedule_nodes(graph, graph.nodes, level, machine)};
+  plan::Plan plan{schedule_nodes(graph, graph.nodes, level, machine)};
+  // Not in a recurrence, whose tensors share memory from one step to the next.
+  if (level > 1 && machine.hardware_grid) run_beside(graph, graph.nodes, plan.steps);
+  return plan;
 }
 
 } // namespace tang::schedule

@@ -83,6 +83,10 @@ std::optional<std::string> why_no_stream(const graph::Graph& graph,
 plan::KernelPlan plan_stream(const graph::Graph& graph, const graph::Comprehension& node,
                              const Machine& machine);
 
+/// Joins neighbouring kernels that run in blocks of one kind and do not wait for each other.
+void run_beside(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
+                std::vector<plan::Step>& steps);
+
 plan::KernelPlan plan_point(const graph::Graph& graph, const graph::Comprehension& node, int level,
                             const Machine& machine);
 plan::KernelPlan plan_row(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
