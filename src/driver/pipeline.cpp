@@ -12,6 +12,7 @@
 #include "lower/lower.h"
 #include "report/report.h"
 #include "rewrite/passes.h"
+#include "rewrite/round_factors.h"
 #include "rewrite/split_precision.h"
 #include "rewrite/split_reduction.h"
 #include "schedule/schedule.h"
@@ -205,16 +206,25 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
   const targets::Target& target = *spec.target;
   Variant result{graph, {}, {}, {}, {}};
 
+  schedule::Machine machine = schedule_machine(spec, input, options);
+  // Factors are stored as the matrix units beside them want them.
+  if (options.level >= 2 && machine.rounds_operands) {
+    result.graph = rewrite::round_factors(std::move(result.graph), [&](graph::ElemType format) {
+      return atomics::find(machine.target,
+                           atomics::Product{graph::ElemType::f32, format, format}) != nullptr;
+    });
+    stages.done("round_factors", count_of(result.graph),
+                [&] { return graph::to_text(result.graph); });
+  }
+
   // Reductions with too few rows for the machine run in parts.
   if (options.level >= 2) {
-    result.graph = split(std::move(result.graph), schedule_machine(spec, input, options),
-                         options.batch_invariant);
+    result.graph = split(std::move(result.graph), machine, options.batch_invariant);
     stages.done("split_reduction", count_of(result.graph),
                 [&] { return graph::to_text(result.graph); });
   }
 
   // Products of f32 that a budget lets run as sums over parts, where matrix units gain by that.
-  schedule::Machine machine = schedule_machine(spec, input, options);
   SplitProducts splits = split_products(result.graph, general, input, spec, options, machine, sink);
   if (!splits.nodes.empty())
     stages.done("split_precision", fmt::format("{} nodes", splits.nodes.size()));

@@ -2,8 +2,11 @@
 //
 //   d[p] = e(p),   y[p, q] = f(p, q) / d[p]     =>     d[p] = 1 / e(p),   y[p, q] = f(p, q) * d[p]
 //
+//   y[p, q] = a(p, q) / l(p)  of one reduction's state     =>     y[p, q] = a(p, q) * (1 / l(p))
+//
 // One division per element of `d` instead of one per element of `y`: the probabilities of a softmax
-// whose sums another kernel has computed. A law over the reals: a quotient becomes two roundings.
+// whose sums another kernel has computed, or the sums of one that has them at hand. A law over the
+// reals: a quotient becomes two roundings.
 // Side conditions: the divisor is seen to be no tiny number, whose reciprocal is none; no output,
 // `store` line, recurrence or scan needs the tensor; some reader has more points than it; every
 // read is a divisor.
@@ -27,9 +30,11 @@ public:
   Reciprocals(Graph& graph, std::vector<Node>& nodes, const TensorSet& kept)
       : graph_(graph), s_(graph.exprs), nodes_(nodes), kept_(kept) {}
 
-  bool run() {
+  void run() {
+    for (Node& node : nodes_)
+      if (auto* c = std::get_if<Comprehension>(&node.definition)) invert_states(node, *c);
     find();
-    if (chosen_.empty()) return false;
+    if (chosen_.empty()) return;
     for (Node& node : nodes_) {
       auto* c = std::get_if<Comprehension>(&node.definition);
       if (!c) continue;
@@ -41,10 +46,35 @@ public:
         }
       for_each_root(*c, [&](ExprId root) { return with_products(root); });
     }
-    return true;
   }
 
 private:
+  /// Results over columns that are divided by a part of the state that has none.
+  void invert_states(Node& node, Comprehension& c) {
+    if (!c.reduction || c.scan) return;
+    for (Result& result : c.results) {
+      ExprId value = graph::rewrite(s_, result.value, [&](ExprId id) {
+        const Expr e = s_[id]; // a copy: terms are made below
+        bool quotient = e.op == Op::div && e.scalar == Scalar::real &&
+                        uses(e.operands[0], result.extra) && !uses(e.operands[1], result.extra) &&
+                        s_[e.operands[1]].op != Op::literal_real &&
+                        is_never_tiny(c, e.operands[1]);
+        if (!quotient) return id;
+        return s_.binary(Op::mul, e.operands[0], s_.binary(Op::div, s_.real(1), e.operands[1]));
+      });
+      if (value == result.value) continue;
+      result.value = value;
+      node.derivation.push_back(fmt::format("store_reciprocals: `{}` is divided by once per row",
+                                            graph_[result.tensor].name));
+    }
+  }
+  bool uses(ExprId id, const std::vector<Axis>& axes) const {
+    const auto& free = s_[id].free;
+    return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+      return std::binary_search(free.begin(), free.end(), axis.index);
+    });
+  }
+
   bool is_plain(TensorId id) const {
     const Tensor& t = graph_[id];
     bool wide = t.type == ElemType::f32 || t.type == ElemType::f64;

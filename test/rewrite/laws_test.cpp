@@ -430,6 +430,74 @@ output y : f32[M, N]
   CHECK_THAT(text_after(tiny), Catch::Contains("x[i, j] / l[i]"));
 }
 
+TEST_CASE("what a reduction's columns are divided by is inverted once a row",
+          "[store_reciprocals]") {
+  const std::string head = R"(dim M in 1..65536, N in 1..65536
+input s : f32[M, N]
+input v : f32[N, 4]
+p[i, j] = softmax[j](s[i, j])
+)";
+  Graph g = all(head + "o[i, d] = sum[j] p[i, j] * v[j, d]\noutput o : f32[M, 4]\n", {3, 4});
+  CHECK_THAT(text_after(g), Catch::Contains("* (1.0 / "));
+  // Weights that are data may add up to a number whose reciprocal is none.
+  Graph kept = all(R"(dim M in 1..65536, N in 1..65536
+input s : f32[M, N]
+input v : f32[N, 4]
+input w : f32[N]
+m[i] = max[j] s[i, j]
+l[i] = sum[j] exp(s[i, j] - m[i]) * w[j]
+a[i, d] = sum[j] exp(s[i, j] - m[i]) * v[j, d]
+o[i, d] = a[i, d] / l[i]
+output o : f32[M, 4]
+)",
+                   {3, 4});
+  CHECK_THAT(text_after(kept), !Catch::Contains("(1.0 / "));
+}
+
+TEST_CASE("a rounding where a reduction is stored stops no law", "[separate_rounding]") {
+  const std::string body = R"(dim M in 1..65536, N in 1..65536
+input q : bf16[M, 8]
+input k : bf16[N, 8]
+input v : bf16[N, 4]
+input w : bf16[4, 4]
+s[i, j] = sum[r] q[i, r] * k[j, r]
+p[i, j] = softmax[j](s[i, j])
+o[i, d] = sum[j] p[i, j] * v[j, d]
+y[i, e] = sum[d] o[i, d] * w[d, e]
+output y : bf16[M, 4]
+)";
+  Graph plain = all(body, {3, 4}), stored = all(body + "store o : bf16\n", {3, 4});
+  CHECK(plain.nodes.size() == stored.nodes.size());
+  bool rounded = false;
+  for (const Node& node : stored.nodes)
+    if (const auto* c = std::get_if<Comprehension>(&node.definition))
+      for (const Result& r : c->results)
+        rounded |= stored[r.tensor].name == "o" && stored[r.tensor].type == ElemType::bf16 &&
+                   c->reduction.has_value();
+  CHECK(rounded);
+  // Once is enough.
+  Graph once = separate_rounding(graph_of_body(body + "store o : bf16\n"));
+  CHECK(to_text(separate_rounding(once)) == to_text(once));
+}
+
+TEST_CASE("readers take what is stored, not the sum that was rounded", "[separate_rounding]") {
+  Graph g = all(R"(dim N in 1..64
+input a : bf16[N, N]
+input b : bf16[N, N]
+q[i, j] = sum[k] a[i, k] * b[k, j]
+store q : bf16
+y[i, j] = q[i, j] + q[j, i]
+z[i, j] = q[i, j] - 1
+output y : f32[N, N]
+output z : f32[N, N]
+)",
+                {5});
+  for (const Node& node : g.nodes)
+    if (const auto* c = std::get_if<Comprehension>(&node.definition); c && c->reduction)
+      for (const Result& r : c->results)
+        if (g[r.tensor].name == "q") CHECK(g[r.tensor].type == ElemType::bf16);
+}
+
 TEST_CASE("roots of constants are constants", "[expr]") {
   Graph g = all("input x : f32[4]\ny[i] = x[i] / sqrt(64)\nz[i] = x[i] * sqrt(-1.0)\n"
                 "output y : f32[4]\noutput z : f32[4]\n");
