@@ -82,13 +82,17 @@ private:
 
   /// Checks that a value can be computed here, and says how far threads differ in it.
   Spread value(ValueId root) {
-    Spread spread = Spread::block;
-    if (!root) return spread;
+    if (!root) return Spread::block;
+    std::unordered_map<ValueId, Spread> known;
     for (ValueId id : reachable(kernel_.values, {&root, 1})) {
       const Value& v = kernel_.values[id];
+      Spread& spread = known[id];
+      for (ValueId operand : v.operands) spread = wider(spread, known.at(operand));
+      if (v.form == Form::operation && v.op == Op::floordiv && numbers_groups(v))
+        spread = Spread::group;
       if (v.form == Form::variable) {
         require(visible_[v.ref], "`{}` is used where it has no value", name(VarId(v.ref)));
-        spread = wider(spread, spreads_[v.ref]);
+        spread = spreads_[v.ref];
       }
       if (v.form == Form::element) {
         require(kernel_[TensorId(v.ref)].memory == Memory::registers,
@@ -96,7 +100,14 @@ private:
         ref({TensorId(v.ref), v.operands}, 1);
       }
     }
-    return spread;
+    return known.at(root);
+  }
+  /// The thread's number by a multiple of 32.
+  bool numbers_groups(const Value& quotient) const {
+    const Value& number = kernel_.values[quotient.operands[0]];
+    auto by = kernel_.values.as_integer(quotient.operands[1]);
+    return number.form == Form::variable && VarId(number.ref) == kernel_.flat_thread && by &&
+           *by > 0 && *by % 32 == 0;
   }
 
   Spread condition(ValueId id) {

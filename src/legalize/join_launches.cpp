@@ -105,9 +105,9 @@ private:
   }
 
   void join(Variant& first, const Variant& second, const std::string& name) {
-    Common common{places(first.bindings, second.bindings, same),
-                  places(first.scalars, second.scalars,
-                         [](ValueId a, ValueId b) { return a == b; })};
+    Common common{
+        places(first.bindings, second.bindings, same),
+        places(first.scalars, second.scalars, [](ValueId a, ValueId b) { return a == b; })};
     auto key = std::tuple(first.kernel.value, second.kernel.value, common);
     auto at = known_.find(key);
     if (at == known_.end()) {
@@ -133,6 +133,7 @@ private:
   Kernel joined(const Variant& one, const Variant& other, const Common& common) {
     const Kernel &first = of(one), &second = of(other);
     Kernel both = first;
+    const Type type = both.index_bits == 64 ? Type::i64 : Type::i32;
     Graft graft;
     for (size_t i = 0; i < second.params.size(); ++i)
       if (common.params[i]) {
@@ -142,8 +143,11 @@ private:
         align = std::max(align, second[second.params[i]].align);
       }
     for (size_t i = 0; i < second.scalars.size(); ++i)
-      if (common.scalars[i]) graft.vars[second.scalars[i].var] = first.scalars[*common.scalars[i]].var;
+      if (common.scalars[i])
+        graft.vars[second.scalars[i].var] = first.scalars[*common.scalars[i]].var;
     if (second.flat_thread) graft.vars[second.flat_thread] = first.flat_thread;
+    if (second.flat_block)
+      graft.vars[second.flat_block] = both.values.add_var({"own_block", type, 0, {}});
     Grafter grafter(both, second, std::move(graft));
     for (size_t i = 0; i < second.params.size(); ++i) {
       if (common.params[i]) continue;
@@ -154,13 +158,13 @@ private:
     for (size_t i = 0; i < second.scalars.size(); ++i)
       if (!common.scalars[i]) both.scalars.push_back({grafter.var(second.scalars[i].var)});
 
-    Type type = both.index_bits == 64 ? Type::i64 : Type::i32;
     std::vector<BlockMode> behind;
     for (const BlockMode& mode : second.blocks)
       behind.push_back({mode.coordinate, grafter.value(mode.extent)});
     ValueId before = block_count(both.values, first.blocks, type),
             after = block_count(both.values, behind, type);
-    VarId number = both.values.add_var({"block_number", type, 0, {}});
+    VarId number = both.values.add_var({"block_number", type, 0, {}}),
+          mode = both.values.add_var({"block", type, 0, {}});
     ValueId block = both.values.variable(number);
     If which{both.values.less(block, before), {}, {}};
     if (first.flat_block) substitute(both, {{first.flat_block, block}});
@@ -173,7 +177,7 @@ private:
                            std::make_move_iterator(rest.end()));
     both.body.clear();
     both.body.push_back({std::move(which)});
-    both.blocks = {{number, both.values.add(before, after)}};
+    both.blocks = {{mode, both.values.add(before, after)}};
     both.flat_block = number;
     both.shared_bytes = std::max(first.shared_bytes, second.shared_bytes);
     both.comment.insert(both.comment.end(), second.comment.begin(), second.comment.end());

@@ -181,7 +181,8 @@ private:
     auto a = [&](ValueId i) { return sum.a->fragment(buffer, i); };
     auto b = [&](ValueId j) { return sum.b->fragment(buffer, j); };
     if (frame_.split) {
-      add_products(sum, [&](ValueId i) { return sum.a->rest(i); }, b);
+      add_products(
+          sum, [&](ValueId i) { return sum.a->rest(i); }, b);
       add_products(sum, a, [&](ValueId j) { return sum.b->rest(j); });
     }
     add_products(sum, a, b);

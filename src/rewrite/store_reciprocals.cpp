@@ -57,8 +57,7 @@ private:
         const Expr e = s_[id]; // a copy: terms are made below
         bool quotient = e.op == Op::div && e.scalar == Scalar::real &&
                         uses(e.operands[0], result.extra) && !uses(e.operands[1], result.extra) &&
-                        s_[e.operands[1]].op != Op::literal_real &&
-                        is_never_tiny(c, e.operands[1]);
+                        s_[e.operands[1]].op != Op::literal_real && is_never_tiny(c, e.operands[1]);
         if (!quotient) return id;
         return s_.binary(Op::mul, e.operands[0], s_.binary(Op::div, s_.real(1), e.operands[1]));
       });

@@ -6,8 +6,8 @@
 //
 // A gather is a guarded read with `else 0`. Conditions that the axes of the reader decide vanish,
 // divisions in composed views are carried out (simplify_index.h), so transposes, slices and
-// reshapes leave nothing behind. What a `store` line or an output rounds stays rounded, and a map that
-// does nothing but round a reduction stays.
+// reshapes leave nothing behind. What a `store` line or an output rounds stays rounded, and a map
+// that does nothing but round a reduction stays.
 //
 // Side conditions: results of reductions, scans and top-k are never substituted (their work would
 // be repeated per reader); a map goes into all of its readers or, if its tensor is needed anyway,

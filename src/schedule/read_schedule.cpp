@@ -24,9 +24,9 @@ public:
 private:
   /// A recurrence has steps of its own; the depth of a table is limited.
   void steps(const Table& parent) {
-    for (const Table& step :
-         reader_.tables(parent, "steps",
-                        {"kernel", "emitter", "nodes", "beside", "reason", "variants", "recur", "steps"})) {
+    for (const Table& step : reader_.tables(
+             parent, "steps",
+             {"kernel", "emitter", "nodes", "beside", "reason", "variants", "recur", "steps"})) {
       if (step.has("recur") || step.has("steps")) {
         if (reader_.require(step, "steps")) steps(step);
       } else if (reader_.require(step, "kernel") && reader_.require(step, "variants")) {

@@ -53,7 +53,7 @@ std::vector<plan::Step> schedule_nodes(const Graph& graph, const std::vector<Nod
 plan::Plan schedule(const Graph& graph, int level, const Machine& machine) {
   plan::Plan plan{schedule_nodes(graph, graph.nodes, level, machine)};
   // Not in a recurrence, whose tensors share memory from one step to the next.
-  if (level > 1 && machine.hardware_grid) run_beside(graph, graph.nodes, plan.steps);
+  if (level > 1 && machine.hardware_grid) run_beside(graph, graph.nodes, machine, plan.steps);
   return plan;
 }
 

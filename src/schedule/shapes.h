@@ -85,7 +85,7 @@ plan::KernelPlan plan_stream(const graph::Graph& graph, const graph::Comprehensi
 
 /// Joins neighbouring kernels that run in blocks of one kind and do not wait for each other.
 void run_beside(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
-                std::vector<plan::Step>& steps);
+                const Machine& machine, std::vector<plan::Step>& steps);
 
 plan::KernelPlan plan_point(const graph::Graph& graph, const graph::Comprehension& node, int level,
                             const Machine& machine);

@@ -172,8 +172,8 @@ constexpr ShortShape short_shapes[] = {{{64, 16, 64, 2, 0, true}, 96, 4096},
 /// Fields of a shape that fits.
 std::optional<plan::Fields> fitting(const Graph& graph, const Streaming& s, const Machine& machine,
                                     const Shape& shape) {
-  plan::Fields f = fields(s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline,
-                          shape.warp_n);
+  plan::Fields f =
+      fields(s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline, shape.warp_n);
   f.hold_rows = with_rows(graph, s, f) <= most_with_rows;
   if ((shape.holds && !f.hold_rows) || fault(graph, s, f, machine)) return std::nullopt;
   return f;

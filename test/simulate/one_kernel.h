@@ -80,7 +80,7 @@ public:
   }
 
   interpret::RunReport run() {
-    program.steps = {{Dispatch{"k", {}, {variant}, Dispatch::no_plan}}};
+    program.steps = {{Dispatch{"k", {}, {variant}}}};
     return interpret::run_program(program, {}, arguments);
   }
   interpret::Counts counts() {
