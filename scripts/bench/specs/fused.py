@@ -172,7 +172,7 @@ class Step:
         net = torch.nn.LSTM(self.cell.input_size, self.cell.hidden_size, device="cuda", dtype=torch.float16)
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
             getattr(net, f"{name}_l0").copy_(getattr(self.cell, name))
-        net.flatten_parameters()
+        net.eval().flatten_parameters()
         return lambda: net(self.x[None], (self.h[None], self.c[None]))
 
 
