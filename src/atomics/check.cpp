@@ -49,7 +49,7 @@ bool repeats(const Operand& operand) {
 
 void check_op(const Row& row, std::vector<std::string>& faults) {
   static const std::set<std::string> exchanges{"index", "xor", "up", "down"},
-      monoids{"add", "min", "max", "and", "or", "xor"}, functions{"exp2"};
+      monoids{"add", "min", "max", "and", "or", "xor"}, functions{"exp2", "reciprocal"};
   bool takes = row.kind == Kind::shfl        ? exchanges.contains(row.op)
                : row.kind == Kind::reduction ? monoids.contains(row.op)
                : row.kind == Kind::unary     ? functions.contains(row.op)

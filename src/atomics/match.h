@@ -38,7 +38,7 @@ struct Rounding {
 };
 /// A function of an f32 in a register, as exact as the unit is; subnormal results may be 0.
 struct Function {
-  std::string op; ///< as rows name it: exp2
+  std::string op; ///< as rows name it: exp2, reciprocal
 };
 /// What a kernel may ask an instruction for.
 using Leaf = std::variant<Product, MoveShape, FragmentShape, GroupShape, Rounding, Function>;

@@ -70,12 +70,12 @@ struct Row {
   std::vector<std::string> native_on; ///< where it is no emulation: nowhere else it is selected
   std::string token; ///< class of what an asynchronous row returns; what commit and wait are about
   std::string op;    ///< shfl: index, xor, up, down; reduction: add, min, max, and, or, xor; unary:
-                     ///< exp2; sync: a word
+                     ///< exp2, reciprocal; sync: a word
   std::vector<Immediate> immediates;
   bool zero_fills = false;    ///< takes a predicate: where it fails, the destination becomes 0
   bool accumulates = false;   ///< the first operand is read too
   Rounds rounds = Rounds::no; ///< how the destination differs from the source
-  bool flushes = false;       ///< subnormal results are 0
+  bool flushes = false;       ///< subnormal numbers are taken and given as 0
   int64_t fma = 0;            ///< multiply-adds of one issue
   std::map<std::string, std::string> print; ///< by dialect
   std::string source;

@@ -518,7 +518,11 @@ void Printer::print(const Atom& atom) {
 }
 
 void Printer::print(const Spec& spec) {
-  if (!spec.comment.empty()) out_.raw("// " + comment_text(spec.comment));
+  for (size_t begin = 0; begin < spec.comment.size();) {
+    size_t end = std::min(spec.comment.find('\n', begin), spec.comment.size());
+    out_.raw("// " + comment_text(std::string_view(spec.comment).substr(begin, end - begin)));
+    begin = end + 1;
+  }
   body(spec.body);
 }
 

@@ -111,6 +111,9 @@ TEST_CASE("functions are found by what they compute", "[match]") {
   REQUIRE(row);
   CHECK(row->kind == atomics::Kind::unary);
   CHECK(row->flushes);
+  const Row* reciprocal = find("sm_80", atomics::Function{"reciprocal"});
+  REQUIRE(reciprocal);
+  CHECK(reciprocal->name == "rcp.approx.ftz.f32");
   CHECK_FALSE(find("sm_80", atomics::Function{"log2"}));
   CHECK_FALSE(find("c", atomics::Function{"exp2"}));
 }

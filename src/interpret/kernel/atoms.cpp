@@ -90,11 +90,15 @@ double nearest_tf32(double value) {
   return real_of(decode(ElemType::f32, bits));
 }
 
-/// What a unit makes of an f32.
+/// What a unit makes of an f32. Units that flush take subnormal numbers for 0 and give none.
 double function(const atomics::Row& row, double value) {
-  TANG_CHECK(row.op == "exp2", "the simulator has no `{}`", row.op);
-  double result = round_to(ElemType::f32, std::exp2(value));
-  return row.flushes && std::fabs(result) < 0x1p-126 ? 0 : result;
+  auto flushed = [&](double x) {
+    return row.flushes && std::fabs(x) < 0x1p-126 ? std::copysign(0.0, x) : x;
+  };
+  double x = flushed(value);
+  if (row.op == "exp2") return flushed(round_to(ElemType::f32, std::exp2(x)));
+  TANG_CHECK(row.op == "reciprocal", "the simulator has no `{}`", row.op);
+  return flushed(round_to(ElemType::f32, 1 / x));
 }
 
 double rounded_as(atomics::Rounds how, double value) {
