@@ -25,6 +25,8 @@ constexpr Pass rows[] = {
      type_indices},
     {"join_launches", "launches that run beside each other are one", false,
      [](const Capabilities& c) { return c.hardware_grid; }, join_launches},
+    {"order_offsets", "offsets of instructions begin with what stands still in a loop", false,
+     [](const Capabilities& c) { return c.hardware_grid; }, order_offsets},
     {"launch_limits", "the launcher refuses grids that the target cannot start", false,
      [](const Capabilities& c) { return c.hardware_grid; }, launch_limits},
     {"dedupe_kernels", "equal kernels are one", false, always, dedupe_kernels},

@@ -55,6 +55,9 @@ void launch_limits(kernel::Program& program, const Capabilities& capabilities,
 /// Launches that run beside each other are one.
 void join_launches(kernel::Program& program, const Capabilities& capabilities,
                    const Options& options);
+/// Offsets into global memory begin with what stands still in the innermost loop.
+void order_offsets(kernel::Program& program, const Capabilities& capabilities,
+                   const Options& options);
 /// Kernels that differ in names only are one.
 void dedupe_kernels(kernel::Program& program, const Capabilities& capabilities,
                     const Options& options);

@@ -59,6 +59,7 @@ private:
   void print(const Shfl&);
   void print(const Barrier&) { out_.raw(std::string(dialect_.words.barrier.text())); }
   void print(const Atom&);
+  std::string address(const std::string& pointer, ValueId offset);
   std::string operand(const Ref& ref, const atomics::Operand& operand);
   void print(const Spec&);
   void pack(const Copy&);
@@ -487,10 +488,33 @@ void Printer::print(const Shfl& shfl) {
   out_.line("const {} {} = {};", word(dialect_.words, type), values_.define(shfl.var), text);
 }
 
+/// A pointer with an offset; the parts of one that begins with 0 are added to the pointer one by
+/// one.
+std::string Printer::address(const std::string& pointer, ValueId offset) {
+  std::vector<ValueId> parts;
+  for (ValueId at = offset;;) {
+    const Value& v = kernel_.values[at];
+    bool sum = v.form == Form::operation && v.op == graph::Op::add;
+    if (!sum) {
+      if (kernel_.values.as_integer(at) != 0) parts = {offset};
+      break;
+    }
+    parts.push_back(v.operands[1]), at = v.operands[0];
+  }
+  std::string text = pointer;
+  for (size_t i = parts.size(); i-- > 0;) {
+    bool one = parts.size() == 1;
+    text += " + " + values_.text(parts[i], one ? additive : multiplicative);
+  }
+  return text;
+}
+
 /// The address of a memory operand's first element, or of a register operand's first register.
 std::string Printer::operand(const Ref& ref, const atomics::Operand& operand) {
   const Tensor& tensor = kernel_[ref.tensor];
   const std::string& name = tensor_names_[ref.tensor.value];
+  if (operand.memory == Memory::global && !ref.coordinates.empty())
+    return address(name, ref.coordinates[0]);
   std::string offset = ref.coordinates.empty() ? "0" : values_.text(ref.coordinates[0], additive);
   if (operand.memory == Memory::registers && tensor_sizes_[ref.tensor.value] == 1)
     return "&" + name;
