@@ -64,6 +64,7 @@ struct KernelPlan {
   std::vector<uint32_t> nodes;   ///< positions in the node list that the step belongs to, in order
   std::vector<Variant> variants; ///< the last has no facts
   std::string reason;            ///< why the selector chose this, one sentence
+  int64_t modelled_ns = 0;       ///< time of a launch in the selector's model; 0 = none
 };
 
 struct Step;

@@ -134,117 +134,27 @@ constexpr int stored = 2;
 /// to store pairs of results as well.
 enum class Known : uint8_t { nothing, vectors, all };
 
-/// Adds a tile for sizes of which `when` holds; returns whether it takes all that are left.
-bool add_tile(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
-              const MatrixProduct& product, const Machine& machine, Tile t, Known known,
-              std::vector<plan::Fact> when, plan::KernelPlan& kernel) {
-  if (!fits(t, product.bits(), machine)) return false;
-  plan::Variant v;
-  v.fields.precision = product.precision;
-  v.fields.block_m = t.block_m, v.fields.block_n = t.block_n,
-  v.fields.block_k = t.depth * 8 / product.bits();
-  v.fields.warp_m = t.warp_m, v.fields.warp_n = t.warp_n;
-  v.fields.pipeline = t.pipeline, v.fields.raster = t.raster;
-  v.fields.vector = known == Known::nothing ? 1 : product.copied();
-  v.fields.store = known == Known::all ? stored : 1;
-  v.fields.stage = true;
-  v.fields.threads = machine.warp * t.warps();
-  v.when = std::move(when);
-  std::vector<ExprId> multiples;
-  if (known != Known::nothing) multiples = product.vectors;
-  if (ExprId cols = c.points[sides.n.back()].extent;
-      known == Known::all && std::find(multiples.begin(), multiples.end(), cols) == multiples.end())
-    multiples.push_back(cols);
-  for (ExprId extent : multiples) {
-    if (known_divisor(graph, extent) % product.copied() == 0) continue;
-    if (graph.exprs.as_integer(extent) || !has_solvable_multiples(graph, extent)) return false;
-    v.when.push_back({plan::Fact::Kind::divisible, extent, product.copied()});
-  }
-  kernel.variants.push_back(std::move(v));
-  return kernel.variants.back().when.empty();
+plan::Fields fields_of(const Tile& t, const MatrixProduct& product, Known known,
+                       const Machine& machine) {
+  plan::Fields f;
+  f.precision = product.precision;
+  f.block_m = t.block_m, f.block_n = t.block_n, f.block_k = t.depth * 8 / product.bits();
+  f.warp_m = t.warp_m, f.warp_n = t.warp_n;
+  f.pipeline = t.pipeline, f.raster = t.raster;
+  f.vector = known == Known::nothing ? 1 : product.copied();
+  f.store = known == Known::all ? stored : 1;
+  f.stage = true;
+  f.threads = machine.warp * t.warps();
+  return f;
 }
 
-std::optional<ProductSizes> sizes_of(const Graph& graph, const Comprehension& c,
-                                     const graph::Sides& sides, const MatrixProduct& product) {
-  auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n),
-       batch = fixed_size(graph, c, sides.batch);
-  if (!rows || !cols || !batch) return std::nullopt;
-  ProductSizes sizes{*rows, *cols, 1, *batch, product.bits()};
-  for (const Axis& axis : c.reduction->axes)
-    sizes.depth *= std::clamp<int64_t>(graph.exprs.as_integer(axis.extent).value_or(1024), 1,
-                                       int64_t{1} << 20);
-  return sizes;
-}
-
-} // namespace
-
-void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
-                         const MatrixProduct& product, const Machine& machine,
-                         plan::KernelPlan& kernel) {
-  auto add = [&](const Tile& tile, Known known, std::vector<plan::Fact> when) {
-    return add_tile(graph, c, sides, product, machine, tile, known, std::move(when), kernel);
-  };
-  const Tiles& tiles = tiles_of(product.precision);
-  auto sizes = sizes_of(graph, c, sides, product);
-  // A launcher asks about one extent at a time.
-  if (!sizes && sides.m.size() == 1 && sides.n.size() == 1) {
-    auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
-    ExprId m = c.points[sides.m[0]].extent, n = c.points[sides.n[0]].extent;
-    auto at_most = [&](ExprId extent, int64_t most) {
-      return plan::Fact{plan::Fact::Kind::at_most, extent, most};
-    };
-    if (!rows) add(tiles.small, Known::all, {at_most(m, 256)});
-    if (!rows && !cols) add(tiles.small, Known::all, {at_most(m, 1024), at_most(n, 2304)});
-  }
-  Tile tile = sizes ? best_tile(tiles, *sizes, machine) : tiles.large;
-  if (add(tile, Known::all, {})) return;
-  bool columns_known = std::find(product.vectors.begin(), product.vectors.end(),
-                                 c.points[sides.n.back()].extent) != product.vectors.end();
-  if (!columns_known && add(tile, Known::vectors, {})) return;
-  if (!copies_any(product.bits()) || plan::is_split(product.precision)) return;
-  bool few = sizes && 5 * blocks_of(unaligned_tile, *sizes) < 3 * int64_t{machine.units};
-  add(few ? small_unaligned_tile : unaligned_tile, Known::nothing, {});
-}
-
-std::optional<int64_t> matrix_parts(const Graph& graph, const Comprehension& c,
-                                    const graph::Sides& sides, const MatrixProduct& product,
-                                    const Machine& machine) {
-  constexpr int64_t most = 64, launch_ns = 2000;
-  const Tiles& tiles = tiles_of(product.precision);
-  auto sizes = sizes_of(graph, c, sides, product);
-  if (!sizes || c.reduction->axes.size() != 1) return std::nullopt;
-  auto depth = graph.exprs.as_integer(c.reduction->axes[0].extent);
-  if (!depth || time_ns(tiles.small, *sizes, machine) == 0) return std::nullopt;
-  int64_t best = 1, least = 0;
-  for (int64_t parts = 1; parts <= most; ++parts) {
-    // Parts end where chunks of every tile do.
-    if (parts > 1 && (*depth % parts || *depth / parts % (1024 / product.bits()))) continue;
-    ProductSizes part = *sizes;
-    part.depth = *depth / parts, part.batch *= parts;
-    int64_t ns = time_ns(best_tile(tiles_of(product.precision), part, machine), part, machine);
-    // Each part is written and read again.
-    int64_t merged = parts * sizes->rows * sizes->cols * sizes->batch * 8;
-    if (parts > 1)
-      ns += launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
-    if (parts == 1 ||
-        (ns * 5 < time_ns(best_tile(tiles, *sizes, machine), *sizes, machine) * 4 && ns < least))
-      best = parts, least = ns;
-  }
-  return best;
-}
-
-std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension& c,
-                                         const plan::Fields& f, const Machine& machine) {
-  auto sides = graph::sides_of(graph, c);
-  auto product = matrix_product(graph, c, sides, machine);
-  if (plan::is_split(f.precision) && !machine.may_split.contains(c.results[0].tensor))
-    return fmt::format("`precision: {}` needs an error budget that the prediction keeps",
+/// Why a product cannot run with these fields.
+std::optional<std::string> fault(const MatrixProduct& product, const plan::Fields& f,
+                                 const Machine& machine) {
+  if (f.precision != product.precision)
+    return fmt::format("its factors are {}, not {}", plan::name(product.precision),
                        plan::name(f.precision));
-  if (!product) return "it is no product of two factors in one format that matrix units take";
-  if (f.precision != product->precision)
-    return fmt::format("its factors are {}, not {}", plan::name(product->precision),
-                       plan::name(f.precision));
-  int copied = product->copied(), bits = product->bits();
+  int copied = product.copied(), bits = product.bits();
   if (f.vector != copied && !(f.vector == 1 && copies_any(bits)))
     return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);
   if (f.store != 1 && f.store != stored)
@@ -254,7 +164,7 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
   if (f.block_m % f.warp_m || f.block_n % f.warp_n)
     return "warps share a block's tile evenly: `block_m % warp_m` and `block_n % warp_n` are 0";
   // Fragments lie in two buffers in turn, and a chunk begins with the same one.
-  int64_t round = 2 * atomics::extents_by_axis(product->row->operands[1].layout).at("k");
+  int64_t round = 2 * atomics::extents_by_axis(product.row->operands[1].layout).at("k");
   if (f.block_k < round || f.block_k % round)
     return fmt::format("`block_k` is a multiple of {}", round);
   if (f.pipeline < 2) return "at least 2 chunks are under way: `pipeline: 2`";
@@ -282,6 +192,156 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
     return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
                        machine.dynamic_shared_bytes);
   return {};
+}
+
+/// What else than the few of -O2 a wider search looks at, those it likes best first.
+std::vector<Tile> others_of(const MatrixProduct& product, const Machine& machine) {
+  if (!machine.search) return {};
+  std::vector<Tile> tiles =
+      searched_tiles(product.bits(), plan::is_split(product.precision), machine);
+  std::erase_if(tiles, [&](const Tile& t) {
+    return fault(product, fields_of(t, product, Known::all, machine), machine).has_value();
+  });
+  return tiles;
+}
+
+/// Adds a tile for sizes of which `when` holds; returns whether it takes all that are left.
+bool add_tile(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
+              const MatrixProduct& product, const Machine& machine, Tile t, Known known,
+              std::vector<plan::Fact> when, plan::KernelPlan& kernel) {
+  if (!fits(t, product.bits(), machine)) return false;
+  plan::Variant v;
+  v.fields = fields_of(t, product, known, machine);
+  v.when = std::move(when);
+  std::vector<ExprId> multiples;
+  if (known != Known::nothing) multiples = product.vectors;
+  if (ExprId cols = c.points[sides.n.back()].extent;
+      known == Known::all && std::find(multiples.begin(), multiples.end(), cols) == multiples.end())
+    multiples.push_back(cols);
+  for (ExprId extent : multiples) {
+    if (known_divisor(graph, extent) % product.copied() == 0) continue;
+    if (graph.exprs.as_integer(extent) || !has_solvable_multiples(graph, extent)) return false;
+    v.when.push_back({plan::Fact::Kind::divisible, extent, product.copied()});
+  }
+  kernel.variants.push_back(std::move(v));
+  return kernel.variants.back().when.empty();
+}
+
+std::optional<ProductSizes> sizes_of(const Graph& graph, const Comprehension& c,
+                                     const graph::Sides& sides, const MatrixProduct& product) {
+  auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n),
+       batch = fixed_size(graph, c, sides.batch);
+  if (!rows || !cols || !batch) return std::nullopt;
+  ProductSizes sizes{*rows, *cols, 1, *batch, product.bits()};
+  for (const Axis& axis : c.reduction->axes)
+    sizes.depth *= std::clamp<int64_t>(graph.exprs.as_integer(axis.extent).value_or(1024), 1,
+                                       int64_t{1} << 20);
+  return sizes;
+}
+
+/// The tile of a wider search, and what the model says of it beside that of -O2.
+struct Searched {
+  Tile tile;
+  int64_t ns = 0;
+  std::string text;
+};
+Searched search(const Tiles& few, const ProductSizes& sizes, const MatrixProduct& product,
+                const Machine& machine) {
+  std::vector<Tile> others = others_of(product, machine);
+  auto fitted = [&](Tile t) {
+    fits(t, product.bits(), machine);
+    return time_ns(t, sizes, machine);
+  };
+  Tile usual = best_tile(few, {}, sizes, machine), tile = best_tile(few, others, sizes, machine);
+  int64_t ns = fitted(tile), before = fitted(usual);
+  if (ns == before)
+    return {usual, before,
+            fmt::format("none of {} other tiles is modelled below its {:.1f} us", others.size(),
+                        0.001 * double(before))};
+  tile.raster = best_raster(tile, sizes, machine);
+  return {tile, ns,
+          fmt::format("of {} tiles the one modelled at the fewest us: {:.1f}, and {:.1f} for {} x "
+                      "{} of -O2",
+                      others.size(), 0.001 * double(ns), 0.001 * double(before), usual.block_m,
+                      usual.block_n)};
+}
+
+} // namespace
+
+void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
+                         const MatrixProduct& product, const Machine& machine,
+                         plan::KernelPlan& kernel) {
+  auto add = [&](const Tile& tile, Known known, std::vector<plan::Fact> when) {
+    return add_tile(graph, c, sides, product, machine, tile, known, std::move(when), kernel);
+  };
+  const Tiles& tiles = tiles_of(product.precision);
+  auto sizes = sizes_of(graph, c, sides, product);
+  // A launcher asks about one extent at a time.
+  if (!sizes && sides.m.size() == 1 && sides.n.size() == 1) {
+    auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
+    ExprId m = c.points[sides.m[0]].extent, n = c.points[sides.n[0]].extent;
+    auto at_most = [&](ExprId extent, int64_t most) {
+      return plan::Fact{plan::Fact::Kind::at_most, extent, most};
+    };
+    if (!rows) add(tiles.small, Known::all, {at_most(m, 256)});
+    if (!rows && !cols) add(tiles.small, Known::all, {at_most(m, 1024), at_most(n, 2304)});
+  }
+  Searched searched{sizes ? best_tile(tiles, {}, *sizes, machine) : tiles.large, 0, ""};
+  if (sizes && machine.search) searched = search(tiles, *sizes, product, machine);
+  bool columns_known = std::find(product.vectors.begin(), product.vectors.end(),
+                                 c.points[sides.n.back()].extent) != product.vectors.end();
+  if (add(searched.tile, Known::all, {}) ||
+      (!columns_known && add(searched.tile, Known::vectors, {}))) {
+    kernel.modelled_ns = searched.ns;
+    if (searched.ns) kernel.reason += "; " + searched.text;
+    return;
+  }
+  if (!copies_any(product.bits()) || plan::is_split(product.precision)) return;
+  bool few = sizes && 5 * blocks_of(unaligned_tile, *sizes) < 3 * int64_t{machine.units};
+  add(few ? small_unaligned_tile : unaligned_tile, Known::nothing, {});
+}
+
+std::optional<int64_t> matrix_parts(const Graph& graph, const Comprehension& c,
+                                    const graph::Sides& sides, const MatrixProduct& product,
+                                    const Machine& machine) {
+  constexpr int64_t most = 64, launch_ns = 2000;
+  const Tiles& tiles = tiles_of(product.precision);
+  auto sizes = sizes_of(graph, c, sides, product);
+  if (!sizes || c.reduction->axes.size() != 1) return std::nullopt;
+  auto depth = graph.exprs.as_integer(c.reduction->axes[0].extent);
+  if (!depth || time_ns(tiles.small, *sizes, machine) == 0) return std::nullopt;
+  // Each part is written and read again.
+  auto in_parts = [&](std::span<const Tile> others, int64_t parts) {
+    ProductSizes part = *sizes;
+    part.depth = *depth / parts, part.batch *= parts;
+    int64_t ns = time_ns(best_tile(tiles, others, part, machine), part, machine),
+            merged = parts * sizes->rows * sizes->cols * sizes->batch * 8;
+    if (parts == 1) return ns;
+    return ns + launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
+  };
+  auto improved = [&](std::span<const Tile> others, int64_t best) {
+    int64_t whole = in_parts(others, 1), least = in_parts(others, best);
+    for (int64_t parts = 1; parts <= most; ++parts) {
+      // Parts end where chunks of every tile do.
+      if (parts > 1 && (*depth % parts || *depth / parts % (1024 / product.bits()))) continue;
+      int64_t ns = in_parts(others, parts);
+      if ((parts == 1 || ns * 5 < whole * 4) && ns < least) best = parts, least = ns;
+    }
+    return best;
+  };
+  int64_t few = improved({}, 1);
+  return machine.search ? improved(others_of(product, machine), few) : few;
+}
+
+std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension& c,
+                                         const plan::Fields& f, const Machine& machine) {
+  auto sides = graph::sides_of(graph, c);
+  auto product = matrix_product(graph, c, sides, machine);
+  if (plan::is_split(f.precision) && !machine.may_split.contains(c.results[0].tensor))
+    return fmt::format("`precision: {}` needs an error budget that the prediction keeps",
+                       plan::name(f.precision));
+  if (!product) return "it is no product of two factors in one format that matrix units take";
+  return fault(*product, f, machine);
 }
 
 } // namespace tang::schedule

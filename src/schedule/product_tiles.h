@@ -1,6 +1,7 @@
 #pragma once
 // Tiles of products on matrix units, what they need, and how long a product takes in them.
 #include "schedule/schedule.h"
+#include <span>
 
 namespace tang::schedule {
 
@@ -40,10 +41,22 @@ int64_t ring_bytes(const Tile& tile, int bits);
 /// shallower ones. False where even the smallest does not fit.
 bool fits(Tile& tile, int bits, const Machine& machine);
 int64_t blocks_of(const Tile& tile, const ProductSizes& sizes);
-/// A block per multiprocessor at a time, each as slow as the slower of its products and its copies.
-/// 0 where the machine's rates are not known.
+/// The model: a block per multiprocessor at a time, each as slow as the slowest of its products, its
+/// copies from the cache, its passes of shared memory and its waits for the memory. A rate of 0 is
+/// not known and not counted; 0 where nothing is known of products or of the cache.
 int64_t time_ns(const Tile& tile, const ProductSizes& sizes, const Machine& machine);
-/// The large tile where it fills the machine, else which of the smaller ones is through sooner.
-Tile best_tile(const Tiles& tiles, const ProductSizes& sizes, const Machine& machine);
+/// Of the few, the large tile where it fills the machine, else which of the smaller ones is through
+/// sooner. Of the others, those that are through sooner still.
+Tile best_tile(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
+               const Machine& machine);
+
+/// 32-bit registers of a thread: its sums, two buffers of fragments, places and counters.
+int registers_of(const Tile& tile, bool split);
+/// Tiles of a wider search, those that come first preferred: whatever has a warp for each matrix
+/// unit of a multiprocessor, and fits its registers and shared memory.
+std::vector<Tile> searched_tiles(int bits, bool split, const Machine& machine);
+/// How many blocks along the rows run side by side so that those which run at once touch the fewest
+/// lines: g * block_m + (units / g) * block_n is least (the rule of DeepGEMM's selector, sm90.hpp).
+int best_raster(const Tile& tile, const ProductSizes& sizes, const Machine& machine);
 
 } // namespace tang::schedule
