@@ -66,8 +66,7 @@ schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Input&
     machine.load_ns = static_cast<int64_t>(load.achievable.value_or(load.hard) * 1e9);
     machine.search = options.level >= 3;
     if (machine.search)
-      machine.shared_bytes_per_us =
-          per_us(spec.device->roof(targets::RoofKey::shared_bytes_per_s));
+      machine.shared_bytes_per_us = per_us(spec.device->roof(targets::RoofKey::shared_bytes_per_s));
   }
   return machine;
 }

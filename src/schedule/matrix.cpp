@@ -256,14 +256,14 @@ Searched search(const Tiles& few, const ProductSizes& sizes, const MatrixProduct
   int64_t ns = fitted(tile), before = fitted(usual);
   if (ns == before)
     return {usual, before,
-            fmt::format("none of {} other tiles is modelled below its {:.1f} us", others.size(),
-                        0.001 * double(before))};
+            fmt::format("none of {} other tiles has a modelled time below its {:.1f} us",
+                        others.size(), 0.001 * double(before))};
   tile.raster = best_raster(tile, sizes, machine);
   return {tile, ns,
-          fmt::format("of {} tiles the one modelled at the fewest us: {:.1f}, and {:.1f} for {} x "
-                      "{} of -O2",
-                      others.size(), 0.001 * double(ns), 0.001 * double(before), usual.block_m,
-                      usual.block_n)};
+          fmt::format("of {} tiles the one of the least modelled time, {:.1f} us, where {} x {} of "
+                      "-O2 has {:.1f}",
+                      others.size(), 0.001 * double(ns), usual.block_m, usual.block_n,
+                      0.001 * double(before))};
 }
 
 } // namespace
@@ -304,33 +304,17 @@ void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph
 std::optional<int64_t> matrix_parts(const Graph& graph, const Comprehension& c,
                                     const graph::Sides& sides, const MatrixProduct& product,
                                     const Machine& machine) {
-  constexpr int64_t most = 64, launch_ns = 2000;
   const Tiles& tiles = tiles_of(product.precision);
   auto sizes = sizes_of(graph, c, sides, product);
   if (!sizes || c.reduction->axes.size() != 1) return std::nullopt;
   auto depth = graph.exprs.as_integer(c.reduction->axes[0].extent);
   if (!depth || time_ns(tiles.small, *sizes, machine) == 0) return std::nullopt;
-  // Each part is written and read again.
-  auto in_parts = [&](std::span<const Tile> others, int64_t parts) {
-    ProductSizes part = *sizes;
-    part.depth = *depth / parts, part.batch *= parts;
-    int64_t ns = time_ns(best_tile(tiles, others, part, machine), part, machine),
-            merged = parts * sizes->rows * sizes->cols * sizes->batch * 8;
-    if (parts == 1) return ns;
-    return ns + launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
-  };
-  auto improved = [&](std::span<const Tile> others, int64_t best) {
-    int64_t whole = in_parts(others, 1), least = in_parts(others, best);
-    for (int64_t parts = 1; parts <= most; ++parts) {
-      // Parts end where chunks of every tile do.
-      if (parts > 1 && (*depth % parts || *depth / parts % (1024 / product.bits()))) continue;
-      int64_t ns = in_parts(others, parts);
-      if ((parts == 1 || ns * 5 < whole * 4) && ns < least) best = parts, least = ns;
-    }
-    return best;
-  };
-  int64_t few = improved({}, 1);
-  return machine.search ? improved(others_of(product, machine), few) : few;
+  // What the model computes with stays within 64 bits.
+  if (*depth > int64_t{1} << 36) return std::nullopt;
+  sizes->depth = *depth;
+  int64_t few = best_parts(tiles, {}, *sizes, 1, machine);
+  return machine.search ? best_parts(tiles, others_of(product, machine), *sizes, few, machine)
+                        : few;
 }
 
 std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension& c,

@@ -11,7 +11,7 @@ int64_t ceildiv(int64_t a, int64_t b) {
 
 /// From a block's start to its first product: a load from memory, and the start itself.
 constexpr int64_t start_ns = 1500;
-/// Of a multiprocessor, each beside one scheduler of warps (CUDA C++ Programming Guide, compute
+/// Of a multiprocessor, each beside one scheduler of warps (the vendor's programming guide, compute
 /// capabilities 7.5 to 9.0: four schedulers).
 constexpr int matrix_units = 4;
 
@@ -44,8 +44,11 @@ int64_t blocks_of(const Tile& t, const ProductSizes& sizes) {
 
 int64_t time_ns(const Tile& t, const ProductSizes& sizes, const Machine& machine) {
   if (machine.cache_bytes_per_us <= 0 || machine.product_flop_per_us <= 0) return 0;
+  // The few tiles are told apart by whole microseconds of a block.
+  int64_t step = machine.search ? 1 : 1000;
   auto of_one = [&](int64_t amount, int64_t rate) {
-    return rate > 0 ? ceildiv(amount, std::max<int64_t>(1, rate / machine.units)) * 1000 : 0;
+    int64_t one = std::max<int64_t>(1, rate / machine.units);
+    return rate > 0 ? ceildiv(amount * (1000 / step), one) * step : 0;
   };
   // A warp uses one unit: those that have none are idle. Units take half as long for half the bits.
   int64_t warps = ceildiv(t.warps(), matrix_units) * matrix_units,
@@ -66,13 +69,41 @@ Tile best_tile(const Tiles& few, std::span<const Tile> others, const ProductSize
   int64_t whole = int64_t{few.large.block_m} * few.large.block_n,
           points = sizes.rows * sizes.cols * sizes.batch;
   // Most multiprocessors have a block of it, and most of a block has points.
-  bool large = 5 * points >= 3 * machine.units * whole &&
-               blocks_of(few.large, sizes) * whole <= 2 * points;
+  bool large =
+      5 * points >= 3 * machine.units * whole && blocks_of(few.large, sizes) * whole <= 2 * points;
   bool medium = time_ns(few.medium, sizes, machine) < time_ns(few.small, sizes, machine);
   Tile best = large ? few.large : medium ? few.medium : few.small;
   int64_t least = time_ns(best, sizes, machine);
+  // No model is exact to a hundredth.
   for (const Tile& other : others)
-    if (int64_t ns = time_ns(other, sizes, machine); ns < least) best = other, least = ns;
+    if (int64_t ns = time_ns(other, sizes, machine); ns * 100 < least * 99)
+      best = other, least = ns;
+  return best;
+}
+
+int64_t time_in_parts(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
+                      int64_t parts, const Machine& machine) {
+  constexpr int64_t launch_ns = 2000;
+  ProductSizes part = sizes;
+  part.depth /= parts, part.batch *= parts;
+  int64_t ns = time_ns(best_tile(few, others, part, machine), part, machine);
+  if (parts == 1) return ns;
+  // Each part is written and read again.
+  int64_t merged = parts * sizes.rows * sizes.cols * sizes.batch * 8;
+  return ns + launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
+}
+
+int64_t best_parts(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
+                   int64_t usual, const Machine& machine) {
+  constexpr int64_t most = 64;
+  int64_t whole = time_in_parts(few, others, sizes, 1, machine), best = usual,
+          least = time_in_parts(few, others, sizes, usual, machine);
+  for (int64_t parts = 1; parts <= most; ++parts) {
+    // Parts end where chunks of every tile do.
+    if (parts > 1 && (sizes.depth % parts || sizes.depth / parts % (1024 / sizes.bits))) continue;
+    int64_t ns = time_in_parts(few, others, sizes, parts, machine);
+    if ((parts == 1 || ns * 5 < whole * 4) && ns < least) best = parts, least = ns;
+  }
   return best;
 }
 

@@ -41,14 +41,22 @@ int64_t ring_bytes(const Tile& tile, int bits);
 /// shallower ones. False where even the smallest does not fit.
 bool fits(Tile& tile, int bits, const Machine& machine);
 int64_t blocks_of(const Tile& tile, const ProductSizes& sizes);
-/// The model: a block per multiprocessor at a time, each as slow as the slowest of its products, its
-/// copies from the cache, its passes of shared memory and its waits for the memory. A rate of 0 is
-/// not known and not counted; 0 where nothing is known of products or of the cache.
+/// The model: a block per multiprocessor at a time, each as slow as the slowest of its products,
+/// its copies from the cache, its passes of shared memory and its waits for the memory. A rate of 0
+/// is not known and not counted; 0 where nothing is known of products or of the cache.
 int64_t time_ns(const Tile& tile, const ProductSizes& sizes, const Machine& machine);
 /// Of the few, the large tile where it fills the machine, else which of the smaller ones is through
-/// sooner. Of the others, those that are through sooner still.
+/// sooner. Of the others, those that are through sooner still, by a hundredth.
 Tile best_tile(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
                const Machine& machine);
+
+/// The same of a sum in parts, each in its best tile, with the kernel that adds them up.
+int64_t time_in_parts(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
+                      int64_t parts, const Machine& machine);
+/// In how many parts the sum is through soonest; `usual` where none is sooner, and more than one
+/// only where that saves a fifth.
+int64_t best_parts(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
+                   int64_t usual, const Machine& machine);
 
 /// 32-bit registers of a thread: its sums, two buffers of fragments, places and counters.
 int registers_of(const Tile& tile, bool split);

@@ -25,7 +25,7 @@ struct Machine {
   /// shared memory, so its rate is counted; the few are told apart without.
   bool search = false;
   int64_t shared_bytes_per_us = 0;
-  int64_t load_ns = 0; ///< of a load that misses every cache, 0 = not known
+  int64_t load_ns = 0;     ///< of a load that misses every cache, 0 = not known
   bool allow_tf32 = false; ///< factors of f32 may lose 13 bits
   /// A computed factor of a product may be rounded to the format of the other, as matrix units need
   /// (language.md 5, operand rule).
