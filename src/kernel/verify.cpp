@@ -86,6 +86,7 @@ private:
   /// checked in this body or around it is not looked into again.
   Spread value(ValueId root) {
     if (!root) return Spread::block;
+    if (checked_[root.value]) return differs_[root.value];
     static const std::vector<ValueId> none;
     auto unchecked = [&](ValueId id) -> const std::vector<ValueId>& {
       return checked_[id.value] ? none : kernel_.values[id].operands;
