@@ -195,13 +195,9 @@ std::optional<ErrorBudget> read_budget(const std::string& text, Sink& sink) {
 }
 
 /// Options that this version knows and refuses.
-void refuse_later_options(const Arguments& arguments, const CompileOptions& options, Sink& sink) {
+void refuse_later_options(const Arguments& arguments, Sink& sink) {
   if (arguments.has(OptionId::tune))
     sink.report(Kind::not_in_this_version, {}, "`--tune` is not part of this version");
-  if (options.level == 3)
-    sink.report(Kind::not_in_this_version, {},
-                "`-O3`, the wider search, is not part of this version")
-        .help("`-O2` schedules by the model");
 }
 
 void read_outputs(const Arguments& arguments, CompileOptions& out, Sink& sink) {
@@ -298,7 +294,7 @@ std::optional<CompileOptions> compile_options(const Arguments& arguments, Sink& 
   read_outputs(arguments, out, sink);
   read_emit(arguments, out, sink);
   read_dependencies(arguments, out, sink);
-  refuse_later_options(arguments, out, sink);
+  refuse_later_options(arguments, sink);
   out.prefix = arguments.last(OptionId::prefix);
   if (arguments.has(OptionId::prefix) && out.prefix.empty())
     sink.report(Kind::command_line, {}, "`--prefix` cannot be empty");

@@ -56,7 +56,9 @@ private:
   }
   template <class T>
   void append(T word) {
-    for (size_t i = 0; i < sizeof word; ++i) bytes_ += static_cast<char>(word >> (8 * i) & 0xff);
+    char bytes[sizeof word];
+    for (size_t i = 0; i < sizeof word; ++i) bytes[i] = static_cast<char>(word >> (8 * i) & 0xff);
+    bytes_.append(bytes, sizeof word);
   }
 
   void variable(VarId id) {
@@ -67,6 +69,7 @@ private:
 
   void value(ValueId root) {
     if (!root) return append(absent);
+    if (values_.of[root.value] != absent) return append(values_.of[root.value]);
     std::vector<ValueId> stack{root};
     while (!stack.empty()) {
       ValueId id = stack.back();

@@ -251,7 +251,7 @@ ValueId ValueStore::round(ElemType to, ValueId a) {
 }
 
 ValueId ValueStore::with_operands(ValueId id, std::span<const ValueId> operands) {
-  Value v = values_[id];
+  const Value& v = values_[id];
   if (std::equal(operands.begin(), operands.end(), v.operands.begin(), v.operands.end())) return id;
   switch (v.form) {
   case Form::literal:
@@ -288,14 +288,16 @@ std::vector<ValueId> reachable(const ValueStore& store, std::span<const ValueId>
 std::vector<ValueId> reading_order(const ValueStore& store, std::span<const ValueId> roots,
                                    const std::function<bool(ValueId)>& known) {
   std::vector<ValueId> found;
-  std::unordered_set<ValueId> seen;
+  std::vector<bool> seen(store.size(), false);
   struct Open {
     ValueId id;
     size_t next = 0; ///< operand
   };
   std::vector<Open> open;
   auto enter = [&](ValueId id) {
-    if (id && !(known && known(id)) && seen.insert(id).second) open.push_back({id});
+    if (!id || seen[id.value] || (known && known(id))) return;
+    seen[id.value] = true;
+    open.push_back({id});
   };
   for (ValueId root : roots) {
     enter(root);

@@ -2,6 +2,7 @@
 // in ranges.cpp and coverage.cpp.
 #include "kernel/verify.h"
 #include "base/check.h"
+#include "base/reachable.h"
 #include "kernel/interval.h"
 #include "kernel/misfit.h"
 #include <set>
@@ -21,7 +22,8 @@ class KernelVerifier {
 public:
   explicit KernelVerifier(const Kernel& kernel)
       : kernel_(kernel), defined_(kernel.values.vars().size(), false), visible_(defined_),
-        spreads_(defined_.size(), Spread::block) {}
+        spreads_(defined_.size(), Spread::block), checked_(kernel.values.size(), false),
+        differs_(checked_.size(), Spread::block) {}
 
   void run() {
     for (TensorId id : kernel_.params) parameter(id);
@@ -80,14 +82,20 @@ private:
     spreads_[var.value] = spread;
   }
 
-  /// Checks that a value can be computed here, and says how far threads differ in it.
+  /// Checks that a value can be computed here, and says how far threads differ in it. What was
+  /// checked in this body or around it is not looked into again.
   Spread value(ValueId root) {
     if (!root) return Spread::block;
-    std::unordered_map<ValueId, Spread> known;
-    for (ValueId id : reachable(kernel_.values, {&root, 1})) {
+    if (checked_[root.value]) return differs_[root.value];
+    static const std::vector<ValueId> none;
+    auto unchecked = [&](ValueId id) -> const std::vector<ValueId>& {
+      return checked_[id.value] ? none : kernel_.values[id].operands;
+    };
+    for (ValueId id : reachable_ids(std::span<const ValueId>(&root, 1), unchecked)) {
+      if (checked_[id.value]) continue;
       const Value& v = kernel_.values[id];
-      Spread& spread = known[id];
-      for (ValueId operand : v.operands) spread = wider(spread, known.at(operand));
+      Spread spread = Spread::block;
+      for (ValueId operand : v.operands) spread = wider(spread, differs_[operand.value]);
       if (v.form == Form::operation && v.op == Op::floordiv && numbers_groups(v))
         spread = Spread::group;
       if (v.form == Form::variable) {
@@ -99,8 +107,9 @@ private:
                 "a value reads `{}`, which is not in registers", kernel_[TensorId(v.ref)].name);
         ref({TensorId(v.ref), v.operands}, 1);
       }
+      differs_[id.value] = spread, checked_[id.value] = true;
     }
-    return known.at(root);
+    return differs_[root.value];
   }
   /// The thread's number by a multiple of 32.
   bool numbers_groups(const Value& quotient) const {
@@ -284,12 +293,15 @@ private:
     body(statements, around);
     for (; scope_.size() > outer; scope_.pop_back()) visible_[scope_.back().value] = false;
     for (; scoped_.size() > scoped; scoped_.pop_back()) live_.erase(scoped_.back());
+    checked_.assign(checked_.size(), false);
   }
 
   const Kernel& kernel_;
   size_t count_ = 0;                    ///< of statements that were entered
   std::vector<bool> defined_, visible_; ///< by variable
   std::vector<Spread> spreads_;         ///< by variable
+  std::vector<bool> checked_;           ///< by value: can be computed here
+  std::vector<Spread> differs_;         ///< by value, of those
   std::vector<VarId> scope_;            ///< what is visible, in order
   std::set<TensorId> live_;
   std::vector<TensorId> scoped_;

@@ -6,24 +6,26 @@ namespace tang::legalize {
 using namespace kernel;
 
 ValueId ValueRewriter::operator()(ValueId root) {
+  // Values that are made on the way are roots of their own at most.
+  if (done_.size() < store_.size()) done_.resize(store_.size());
+  if (done_[root.value]) return done_[root.value];
   std::vector<ValueId> stack{root}, operands;
   while (!stack.empty()) {
     ValueId id = stack.back();
-    if (done_.contains(id)) {
+    if (done_[id.value]) {
       stack.pop_back();
       continue;
     }
     size_t waiting = stack.size();
     for (ValueId operand : store_[id].operands)
-      if (!done_.contains(operand)) stack.push_back(operand);
+      if (!done_[operand.value]) stack.push_back(operand);
     if (stack.size() != waiting) continue;
     stack.pop_back();
     operands.clear();
-    for (ValueId operand : store_[id].operands) operands.push_back(done_.at(operand));
-    ValueId result = visit_(store_.with_operands(id, operands));
-    done_.emplace(id, result);
+    for (ValueId operand : store_[id].operands) operands.push_back(done_[operand.value]);
+    done_[id.value] = visit_(store_.with_operands(id, operands));
   }
-  return done_.at(root);
+  return done_[root.value];
 }
 
 void map_all_values(Kernel& kernel, const std::function<ValueId(ValueId)>& map) {

@@ -14,7 +14,7 @@ public:
 private:
   kernel::ValueStore& store_;
   std::function<kernel::ValueId(kernel::ValueId)> visit_;
-  std::unordered_map<kernel::ValueId, kernel::ValueId> done_;
+  std::vector<kernel::ValueId> done_; ///< by value; empty where it was not met
 };
 
 /// Replaces variables by values in a kernel's body, extents and layouts.

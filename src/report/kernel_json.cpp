@@ -38,7 +38,7 @@ public:
     out["certificate"] = {
         {"kind", "compulsory"}, {"applies", true}, {"conditions", bound_.traffic.reasons}};
     out["floor"] = floor();
-    out["estimate"] = {{"us", nullptr}, {"kind", "model"}};
+    out["estimate"] = estimate();
     out["schedule"] = schedule();
     out["resources"] = resources();
     out["access"] = access();
@@ -154,6 +154,11 @@ private:
 #include "plan/fields.def"
 #undef TANG_FIELD
     return out;
+  }
+  /// Of one launch, as the floor is.
+  Json estimate() {
+    int64_t ns = bound_.plan->modelled_ns;
+    return {{"us", ns > 0 ? Json(microseconds(1000 * ns)) : Json()}, {"kind", "model"}};
   }
   Json schedule() {
     Json variants = Json::array();
@@ -322,7 +327,9 @@ private:
                                 "that are summed, which no order of evaluation avoids",
                                 *some, *all));
     out.push_back("traffic above compulsory: capacity of caches, registers and shared memory");
-    out.push_back("the time that the chosen schedule takes; coalescing, sectors, bank conflicts");
+    const bool modelled = bound_.plan->modelled_ns > 0;
+    out.push_back(std::string(modelled ? "" : "the time that the chosen schedule takes; ") +
+                  "coalescing, sectors, bank conflicts");
     return out;
   }
 

@@ -78,7 +78,7 @@ public:
     }
     if (!sink_.ok()) return;
     kernel.variants = std::move(variants);
-    kernel.reason = "stated by --schedule";
+    kernel.reason = "stated by --schedule", kernel.modelled_ns = 0;
   }
 
 private:

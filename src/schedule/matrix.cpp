@@ -139,6 +139,77 @@ constexpr int stored = 2;
 /// to store pairs of results as well.
 enum class Known : uint8_t { nothing, vectors, all };
 
+plan::Fields fields_of(const Tile& t, const MatrixProduct& product, Known known,
+                       const Machine& machine) {
+  plan::Fields f;
+  f.precision = product.precision;
+  f.block_m = t.block_m, f.block_n = t.block_n, f.block_k = t.depth * 8 / product.bits();
+  f.warp_m = t.warp_m, f.warp_n = t.warp_n;
+  f.pipeline = t.pipeline, f.raster = t.raster;
+  f.vector = known == Known::nothing ? 1 : product.copied();
+  f.store = known == Known::all ? stored : 1;
+  f.stage = true;
+  f.threads = machine.warp * t.warps();
+  return f;
+}
+
+/// Why a product cannot run with these fields.
+std::optional<std::string> fault(const MatrixProduct& product, const plan::Fields& f,
+                                 const Machine& machine) {
+  if (f.precision != product.precision)
+    return fmt::format("its factors are {}, not {}", plan::name(product.precision),
+                       plan::name(f.precision));
+  int copied = product.copied(), bits = product.bits();
+  if (f.vector != copied && !(f.vector == 1 && copies_any(bits)))
+    return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);
+  if (f.store != 1 && f.store != stored)
+    return fmt::format("a thread stores 1 or {} neighbours: `store`", stored);
+  for (int warp : {f.warp_m, f.warp_n})
+    if (warp < 16 || warp % 16) return "`warp_m` and `warp_n` are multiples of 16";
+  if (f.block_m % f.warp_m || f.block_n % f.warp_n)
+    return "warps share a block's tile evenly: `block_m % warp_m` and `block_n % warp_n` are 0";
+  // Fragments lie in two buffers in turn, and a chunk begins with the same one.
+  int64_t round = 2 * atomics::extents_by_axis(product.row->operands[1].layout).at("k");
+  if (f.block_k < round || f.block_k % round)
+    return fmt::format("`block_k` is a multiple of {}", round);
+  if (f.pipeline < 2) return "at least 2 chunks are under way: `pipeline: 2`";
+  int threads = machine.warp * (f.block_m / f.warp_m) * (f.block_n / f.warp_n);
+  if (f.threads != threads)
+    return fmt::format("the tile has {} threads, not {}: {} * (block_m / warp_m) * (block_n / "
+                       "warp_n)",
+                       threads, f.threads, machine.warp);
+  if (threads > machine.max_threads)
+    return fmt::format("a block of {} threads is beyond the target's {}", threads,
+                       machine.max_threads);
+  int accumulators = f.warp_m * f.warp_n / machine.warp * product.sums;
+  if (accumulators > 128)
+    return fmt::format("{} accumulators of a thread are beyond 128", accumulators);
+  // A pass of all threads copies whole lines, and whole passes fill a tile.
+  int unit = plan::copied_at_once(f);
+  for (int lines : {f.block_k, f.block_m, f.block_n})
+    for (int length : {f.block_k, f.block_m, f.block_n})
+      if (lines != length && (threads % (length / unit) || lines % (threads * unit / length)))
+        return fmt::format("{} threads do not copy {} lines of {} elements evenly", threads, lines,
+                           length);
+  int64_t bytes = ring_bytes(
+      {f.block_m, f.block_n, f.block_k * bits / 8, f.warp_m, f.warp_n, f.pipeline, 1}, product);
+  if (bytes > machine.dynamic_shared_bytes)
+    return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
+                       machine.dynamic_shared_bytes);
+  return {};
+}
+
+/// What else than the few of -O2 a wider search looks at, those it likes best first.
+std::vector<Tile> others_of(const MatrixProduct& product, const Machine& machine) {
+  if (!machine.search) return {};
+  std::vector<Tile> tiles = searched_tiles(product, machine);
+  std::erase_if(tiles, [&](const Tile& t) {
+    plan::Fields f = fields_of(shared_by(t, product.sums), product, Known::all, machine);
+    return fault(product, f, machine).has_value();
+  });
+  return tiles;
+}
+
 /// Adds a tile for sizes of which `when` holds; returns whether it takes all that are left.
 bool add_tile(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
               const MatrixProduct& product, const Machine& machine, Tile t, Known known,
@@ -146,15 +217,7 @@ bool add_tile(const Graph& graph, const Comprehension& c, const graph::Sides& si
   t = shared_by(t, product.sums);
   if (!fits(t, product, machine)) return false;
   plan::Variant v;
-  v.fields.precision = product.precision;
-  v.fields.block_m = t.block_m, v.fields.block_n = t.block_n,
-  v.fields.block_k = t.depth * 8 / product.bits();
-  v.fields.warp_m = t.warp_m, v.fields.warp_n = t.warp_n;
-  v.fields.pipeline = t.pipeline, v.fields.raster = t.raster;
-  v.fields.vector = known == Known::nothing ? 1 : product.copied();
-  v.fields.store = known == Known::all ? stored : 1;
-  v.fields.stage = true;
-  v.fields.threads = machine.warp * t.warps();
+  v.fields = fields_of(t, product, known, machine);
   v.when = std::move(when);
   std::vector<ExprId> multiples;
   if (known != Known::nothing) multiples = product.vectors;
@@ -183,6 +246,35 @@ std::optional<ProductSizes> sizes_of(const Graph& graph, const Comprehension& c,
   return sizes;
 }
 
+/// The tile of a wider search, and what the model says of it beside that of -O2.
+struct Searched {
+  Tile tile;
+  int64_t ns = 0;
+  std::string text;
+};
+Searched search(const Tiles& few, const ProductSizes& sizes, const MatrixProduct& product,
+                const Machine& machine) {
+  std::vector<Tile> others = others_of(product, machine);
+  auto fitted = [&](Tile t) {
+    Tile each = shared_by(t, product.sums);
+    fits(each, product, machine);
+    t.depth = each.depth, t.pipeline = each.pipeline;
+    return time_ns(t, sizes, machine);
+  };
+  Tile usual = best_tile(few, {}, sizes, machine), tile = best_tile(few, others, sizes, machine);
+  int64_t ns = fitted(tile), before = fitted(usual);
+  if (ns == before)
+    return {usual, before,
+            fmt::format("none of {} other tiles has a modelled time below its {:.1f} us",
+                        others.size(), 0.001 * double(before))};
+  tile.raster = best_raster(tile, sizes, machine);
+  return {tile, ns,
+          fmt::format("of {} tiles the one of the least modelled time, {:.1f} us, where {} x {} of "
+                      "-O2 has {:.1f}",
+                      others.size(), 0.001 * double(ns), usual.block_m, usual.block_n,
+                      0.001 * double(before))};
+}
+
 } // namespace
 
 void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
@@ -203,11 +295,16 @@ void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph
     if (!rows) add(tiles.small, Known::all, {at_most(m, 256)});
     if (!rows && !cols) add(tiles.small, Known::all, {at_most(m, 1024), at_most(n, 2304)});
   }
-  Tile tile = sizes ? best_tile(tiles, *sizes, machine) : tiles.large;
-  if (add(tile, Known::all, {})) return;
+  Searched searched{sizes ? best_tile(tiles, {}, *sizes, machine) : tiles.large, 0, ""};
+  if (sizes && machine.search) searched = search(tiles, *sizes, product, machine);
   bool columns_known = std::find(product.vectors.begin(), product.vectors.end(),
                                  c.points[sides.n.back()].extent) != product.vectors.end();
-  if (!columns_known && add(tile, Known::vectors, {})) return;
+  if (add(searched.tile, Known::all, {}) ||
+      (!columns_known && add(searched.tile, Known::vectors, {}))) {
+    kernel.modelled_ns = searched.ns;
+    if (searched.ns) kernel.reason += "; " + searched.text;
+    return;
+  }
   if (!copies_any(product.bits()) || plan::is_split(product.precision)) return;
   bool few = sizes && 5 * blocks_of(unaligned_tile, *sizes) < 3 * int64_t{machine.units};
   add(few ? small_unaligned_tile : unaligned_tile, Known::nothing, {});
@@ -216,28 +313,17 @@ void add_matrix_variants(const Graph& graph, const Comprehension& c, const graph
 std::optional<int64_t> matrix_parts(const Graph& graph, const Comprehension& c,
                                     const graph::Sides& sides, const MatrixProduct& product,
                                     const Machine& machine) {
-  constexpr int64_t most = 64, launch_ns = 2000;
   const Tiles& tiles = tiles_of(product.precision);
   auto sizes = sizes_of(graph, c, sides, product);
   if (!sizes || c.reduction->axes.size() != 1) return std::nullopt;
   auto depth = graph.exprs.as_integer(c.reduction->axes[0].extent);
   if (!depth || time_ns(tiles.small, *sizes, machine) == 0) return std::nullopt;
-  int64_t best = 1, least = 0;
-  for (int64_t parts = 1; parts <= most; ++parts) {
-    // Parts end where chunks of every tile do.
-    if (parts > 1 && (*depth % parts || *depth / parts % (1024 / product.bits()))) continue;
-    ProductSizes part = *sizes;
-    part.depth = *depth / parts, part.batch *= parts;
-    int64_t ns = time_ns(best_tile(tiles_of(product.precision), part, machine), part, machine);
-    // Each part is written and read again.
-    int64_t merged = parts * sizes->rows * sizes->cols * sizes->batch * 8;
-    if (parts > 1)
-      ns += launch_ns + merged / std::max<int64_t>(1, machine.cache_bytes_per_us / 1000);
-    if (parts == 1 ||
-        (ns * 5 < time_ns(best_tile(tiles, *sizes, machine), *sizes, machine) * 4 && ns < least))
-      best = parts, least = ns;
-  }
-  return best;
+  // What the model computes with stays within 64 bits.
+  if (*depth > int64_t{1} << 36) return std::nullopt;
+  sizes->depth = *depth;
+  int64_t few = best_parts(tiles, {}, *sizes, 1, machine);
+  return machine.search ? best_parts(tiles, others_of(product, machine), *sizes, few, machine)
+                        : few;
 }
 
 std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension& c,
@@ -248,47 +334,7 @@ std::optional<std::string> why_no_matrix(const Graph& graph, const Comprehension
     return fmt::format("`precision: {}` needs an error budget that the prediction keeps",
                        plan::name(f.precision));
   if (!product) return "it is no product of two factors in one format that matrix units take";
-  if (f.precision != product->precision)
-    return fmt::format("its factors are {}, not {}", plan::name(product->precision),
-                       plan::name(f.precision));
-  int copied = product->copied(), bits = product->bits();
-  if (f.vector != copied && !(f.vector == 1 && copies_any(bits)))
-    return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);
-  if (f.store != 1 && f.store != stored)
-    return fmt::format("a thread stores 1 or {} neighbours: `store`", stored);
-  for (int warp : {f.warp_m, f.warp_n})
-    if (warp < 16 || warp % 16) return "`warp_m` and `warp_n` are multiples of 16";
-  if (f.block_m % f.warp_m || f.block_n % f.warp_n)
-    return "warps share a block's tile evenly: `block_m % warp_m` and `block_n % warp_n` are 0";
-  // Fragments lie in two buffers in turn, and a chunk begins with the same one.
-  int64_t round = 2 * atomics::extents_by_axis(product->row->operands[1].layout).at("k");
-  if (f.block_k < round || f.block_k % round)
-    return fmt::format("`block_k` is a multiple of {}", round);
-  if (f.pipeline < 2) return "at least 2 chunks are under way: `pipeline: 2`";
-  int threads = machine.warp * (f.block_m / f.warp_m) * (f.block_n / f.warp_n);
-  if (f.threads != threads)
-    return fmt::format("the tile has {} threads, not {}: {} * (block_m / warp_m) * (block_n / "
-                       "warp_n)",
-                       threads, f.threads, machine.warp);
-  if (threads > machine.max_threads)
-    return fmt::format("a block of {} threads is beyond the target's {}", threads,
-                       machine.max_threads);
-  int accumulators = f.warp_m * f.warp_n / machine.warp * product->sums;
-  if (accumulators > 128)
-    return fmt::format("{} accumulators of a thread are beyond 128", accumulators);
-  // A pass of all threads copies whole lines, and whole passes fill a tile.
-  int unit = plan::copied_at_once(f);
-  for (int lines : {f.block_k, f.block_m, f.block_n})
-    for (int length : {f.block_k, f.block_m, f.block_n})
-      if (lines != length && (threads % (length / unit) || lines % (threads * unit / length)))
-        return fmt::format("{} threads do not copy {} lines of {} elements evenly", threads, lines,
-                           length);
-  int64_t bytes = ring_bytes(
-      {f.block_m, f.block_n, f.block_k * bits / 8, f.warp_m, f.warp_n, f.pipeline, 1}, *product);
-  if (bytes > machine.dynamic_shared_bytes)
-    return fmt::format("its tiles take {} bytes of shared memory, and a block has {}", bytes,
-                       machine.dynamic_shared_bytes);
-  return {};
+  return fault(*product, f, machine);
 }
 
 } // namespace tang::schedule

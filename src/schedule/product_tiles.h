@@ -1,6 +1,7 @@
 #pragma once
 // Tiles of products on matrix units, what they need, and how long a product takes in them.
 #include "schedule/shapes.h"
+#include <span>
 
 namespace tang::schedule {
 
@@ -42,10 +43,30 @@ int64_t ring_bytes(const Tile& tile, const MatrixProduct& product);
 /// shallower ones. False where even the smallest does not fit.
 bool fits(Tile& tile, const MatrixProduct& product, const Machine& machine);
 int64_t blocks_of(const Tile& tile, const ProductSizes& sizes);
-/// A block per multiprocessor at a time, each as slow as the slower of its products and its copies.
-/// 0 where the machine's rates are not known.
+/// The model: a block per multiprocessor at a time, each as slow as the slowest of its products,
+/// its copies from the cache, its passes of shared memory and its waits for the memory. A rate of 0
+/// is not known and not counted; 0 where nothing is known of products or of the cache.
 int64_t time_ns(const Tile& tile, const ProductSizes& sizes, const Machine& machine);
-/// The large tile where it fills the machine, else which of the smaller ones is through sooner.
-Tile best_tile(const Tiles& tiles, const ProductSizes& sizes, const Machine& machine);
+/// Of the few, the large tile where it fills the machine, else which of the smaller ones is through
+/// sooner. Of the others, those that are through sooner still, by a hundredth.
+Tile best_tile(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
+               const Machine& machine);
+
+/// The same of a sum in parts, each in its best tile, with the kernel that adds them up.
+int64_t time_in_parts(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
+                      int64_t parts, const Machine& machine);
+/// In how many parts the sum is through soonest; `usual` where none is sooner, and more than one
+/// only where that saves a fifth.
+int64_t best_parts(const Tiles& few, std::span<const Tile> others, const ProductSizes& sizes,
+                   int64_t usual, const Machine& machine);
+
+/// 32-bit registers of a thread: its sums, two buffers of fragments, places and counters.
+int registers_of(const Tile& tile, bool split);
+/// Tiles of a wider search, those that come first preferred: whatever has a warp for each matrix
+/// unit of a multiprocessor, and fits its registers and shared memory.
+std::vector<Tile> searched_tiles(const MatrixProduct& product, const Machine& machine);
+/// How many blocks along the rows run side by side so that those which run at once touch the fewest
+/// lines: g * block_m + (units / g) * block_n is least (the rule of DeepGEMM's selector, sm90.hpp).
+int best_raster(const Tile& tile, const ProductSizes& sizes, const Machine& machine);
 
 } // namespace tang::schedule

@@ -21,6 +21,11 @@ struct Machine {
   /// Rates of the whole device, 0 = not known: bytes between the last cache and all
   /// multiprocessors, and operations of 16-bit products in matrix units.
   int64_t cache_bytes_per_us = 0, product_flop_per_us = 0;
+  /// All legal tiles are candidates, not a few (-O3). These differ in what their warps read from
+  /// shared memory, so its rate is counted; the few are told apart without.
+  bool search = false;
+  int64_t shared_bytes_per_us = 0;
+  int64_t load_ns = 0;     ///< of a load that misses every cache, 0 = not known
   bool allow_tf32 = false; ///< factors of f32 may lose 13 bits
   /// A computed factor of a product may be rounded to the format of the other, as matrix units need
   /// (language.md 5, operand rule).
@@ -30,7 +35,8 @@ struct Machine {
   bool split_pays = false; ///< three products of tf32 take less time than one of f32
 };
 
-/// level 0: one naive point kernel per comprehension. From 1: rows and tiles.
+/// level 0: one naive point kernel per comprehension. From 1: rows and tiles. What tells 2 and 3
+/// apart is `machine.search`.
 plan::Plan schedule(const graph::Graph& graph, int level, const Machine& machine);
 
 } // namespace tang::schedule

@@ -42,7 +42,7 @@ class Usage(CliTest):
         for names in "Names: source, header, report, tg, graph", "unused-input, unused-index", "parse, ":
             self.assertIn(names, text)
         self.assertIn("the warnings are `unused-input`", self.tangc("check", "relu.tg", "-Wall", code=2).err)
-        self.assertEqual(text.count("not in this version"), 2)
+        self.assertEqual(text.count("not in this version"), 1)
 
     def test_unknown_option_names_the_near_one(self):
         result = self.tangc("relu.tg", "-t", "c", "--emti=source", code=2)
@@ -79,8 +79,7 @@ class Usage(CliTest):
             self.assertIn("not part of this version", self.tangc(verb, "x", code=2).err)
 
     def test_later_options(self):
-        for word in ("--tune=f", "-O3"):
-            self.assertIn("not part of this version", self.tangc("relu.tg", "-t", "c", word, code=2).err, word)
+        self.assertIn("not part of this version", self.tangc("relu.tg", "-t", "c", "--tune=f", code=2).err)
 
     def test_bad_values(self):
         for word in "-O7", "--color=red", "--precision=low", "-j0", "-jx", "--max-errors=-1", "--emit=nothing", \

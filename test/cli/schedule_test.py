@@ -1,6 +1,7 @@
 """`--schedule`: fields that a person states, from the file that `--emit=schedule` writes."""
 import itertools
 import json
+import re
 import unittest
 
 from support import ROOT, CliTest, main
@@ -17,6 +18,74 @@ s[i] = sum[j] exp(x[i, j])
 output s : f32[M]
 """
 TILE = "{{threads: {threads}, block_m: {bm}, block_n: {bn}, block_k: {bk}, thread_m: {tm}, thread_n: {tn}, stage: true}}"
+
+
+FEW_ROWS = """tg 1
+graph few
+dim M in 0..8192, N in 0..8192, K in 0..8192
+input a : bf16[M, K]
+input b : bf16[K, N]
+y[i, j] = sum[k] a[i, k] * b[k, j]
+output y : bf16[M, N]
+"""
+BOUND = ("-DM=512", "-DN=768", "-DK=512")
+
+
+class WiderSearch(CliTest):
+    """`-O3`: the plan, its modelled time and the tile of -O2 show in the schedule and the report."""
+
+    def setUp(self):
+        super().setUp()
+        self.file("few.tg", FEW_ROWS)
+
+    def plan(self, level, *words, target="sm_80"):
+        self.tangc("few.tg", "-t", target, level, *words, "--emit=source,schedule,report", "-d", level)
+        folder = self.dir / level
+        return (json.loads((folder / f"few.{target}.sol.json").read_text()), (folder / f"few.{target}.schedule.yaml").read_text(),
+                (folder / f"few.{target}.cu").read_text())
+
+    @staticmethod
+    def bare(text):
+        return [line for line in text.splitlines() if "Options:" not in line]
+
+    def test_another_tile_with_its_modelled_time(self):
+        (usual, *_), (searched, schedule, source) = self.plan("-O2", *BOUND), self.plan("-O3", *BOUND)
+        before, after = usual["kernels"][0], searched["kernels"][0]
+        self.assertEqual(before["estimate"], {"us": None, "kind": "model"})
+        self.assertNotEqual(before["schedule"]["variants"], after["schedule"]["variants"])
+        text = r"of \d+ tiles the one of the least modelled time, ([0-9.]+) us, where \d+ x \d+ of -O2 has ([0-9.]+)"
+        least, other = map(float, re.search(text, after["schedule"]["reason"]).groups())
+        self.assertRegex(schedule, text)
+        self.assertLess(least, other)
+        self.assertEqual(round(after["estimate"]["us"], 1), least)
+        self.assertGreater(after["estimate"]["us"], after["floor"]["us"])
+        self.assertIn("-O3", searched["tool"]["options"])
+        self.assertIn("Options: -O3", source)
+
+    def test_same_bytes_again_and_stated_fields_instead(self):
+        first, second = self.plan("-O3", *BOUND), self.plan("-O3", *BOUND)
+        self.assertEqual(first, second)
+        self.tangc("few.tg", "-t", "sm_80", "-O2", *BOUND, "--schedule=-O3/few.sm_80.schedule.yaml", "-o", "stated.cu")
+        self.assertEqual(self.bare((self.dir / "stated.cu").read_text()), self.bare(first[2]))
+        stated = self.plan("-O3", *BOUND, "--schedule=-O3/few.sm_80.schedule.yaml")[0]["kernels"][0]
+        self.assertEqual(stated["estimate"]["us"], None)
+
+    def test_free_sizes_are_as_at_O2(self):
+        self.assertEqual(self.bare(self.plan("-O3")[2]), self.bare(self.plan("-O2")[2]))
+
+    def test_every_sample_for_c_is_the_code_of_O2_that_test_samples_runs(self):
+        for sample in sorted((ROOT / "samples").glob("*.tg")):
+            self.tangc(sample, "-t", "c", "-O2", "--emit=source", "-o", "two.c")
+            self.tangc(sample, "-t", "c", "-O3", "--emit=source", "-o", "three.c")
+            two, three = (self.bare((self.dir / name).read_text()) for name in ("two.c", "three.c"))
+            self.assertEqual(two, three, sample)
+
+    def test_sums_in_parts(self):
+        """Few points and a long sum: the parts are chosen together with the tile."""
+        for target in "sm_80", "sm_90a":
+            kernels = self.plan("-O3", "-DM=256", "-DN=256", "-DK=8192", target=target)[0]["kernels"]
+            self.assertEqual(len(kernels), 2)
+            self.assertGreater(kernels[0]["estimate"]["us"], 0)
 
 
 class Schedule(CliTest):

@@ -21,11 +21,11 @@ inline std::string file_text(const std::string& path) {
   return text.str();
 }
 
-inline Graph graph_of(const std::string& text) {
+inline Graph graph_of(const std::string& text, const std::vector<parse::DimBinding>& dims = {}) {
   SourceManager sources;
   Sink sink;
   static const std::string library = file_text("specs/nn.tg");
-  auto graph = parse::elaborate(sources, sources.add("test.tg", text), {{}, library, {}}, sink);
+  auto graph = parse::elaborate(sources, sources.add("test.tg", text), {dims, library, {}}, sink);
   std::string messages;
   for (const auto& d : sink.diagnostics()) messages += d.message + "\n";
   INFO(text);

@@ -294,3 +294,27 @@ TEST_CASE("stated tiles of split products", "[split]") {
           "stage: true}\n");
   }
 }
+
+TEST_CASE("tiles that a wider search finds", "[products][search]") {
+  struct {
+    int64_t m, n, k;
+    std::string target;
+  } const sizes[] = {{16, 512, 64, "sm_80"},
+                     {200, 24, 80, "sm_90a"},
+                     {128, 264, 64, "sm_80:h200"},
+                     {16, 32, 1024, "sm_80"}};
+  size_t others = 0;
+  for (const auto& size : sizes)
+    for (const Form& form : forms) {
+      INFO(form.name << " " << size.m << " x " << size.n << " x " << size.k);
+      std::string text = product(form, "bf16", false, true);
+      Sizes dims{{"M", size.m}, {"N", size.n}, {"K", size.k}};
+      Compiled usual = compile({text, "product.tg", size.target, 2, dims, true, "", true}),
+               searched = compile({text, "product.tg", size.target, 3, dims, true, "", true});
+      others += kernel::to_text(usual.program) != kernel::to_text(searched.program);
+      Outcome outcome = simulate(searched, data_of(searched, 7));
+      CHECK(outcome.faults == std::vector<std::string>());
+      CHECK(uses_units(outcome));
+    }
+  CHECK(others > 10);
+}

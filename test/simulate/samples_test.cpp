@@ -95,3 +95,20 @@ TEST_CASE("every variant of a launch gives the same", "[variants]") {
       }
     }
 }
+
+TEST_CASE("samples with the tiles of a wider search", "[search]") {
+  // Sizes that matrix units take: at those of the cases nothing is left to search.
+  const Case searched[] = {
+      {"matmul", "samples/matmul.tg", {{"M", 32}, {"N", 64}, {"K", 256}}, 1, {}},
+      {"linear_relu", "samples/linear_relu.tg", {{"M", 24}, {"N", 136}, {"K", 64}}, 2, {}},
+      {"swiglu_mlp", "samples/swiglu_mlp.tg", {{"T", 16}, {"C", 64}, {"F", 32}}, 3, {}}};
+  for (const Case& c : searched)
+    for (const char* target : {"sm_80", "sm_90a"}) {
+      INFO(c.name << " for " << target);
+      std::string text = file_text(c.file);
+      Compiled usual = compile({text, c.file, target, 2, c.dims, true, "", true}),
+               wide = compile({text, c.file, target, 3, c.dims, true, "", true});
+      CHECK(kernel::to_text(usual.program) != kernel::to_text(wide.program));
+      CHECK(simulate(wide, data_of(wide, c.seed)).faults == std::vector<std::string>());
+    }
+}
