@@ -219,22 +219,21 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
   Variant result{graph, {}, {}, {}, {}};
 
   // Reductions that need the same products are one, where its sums fit.
+  schedule::Machine machine = schedule_machine(spec, input, options);
   if (options.level >= 1) {
-    result.graph = share(std::move(result.graph), schedule_machine(spec, input, options));
+    result.graph = share(std::move(result.graph), machine);
     stages.done("share_contractions", count_of(result.graph),
                 [&] { return graph::to_text(result.graph); });
   }
 
   // Reductions with too few rows for the machine run in parts.
   if (options.level >= 2) {
-    result.graph = split(std::move(result.graph), schedule_machine(spec, input, options),
-                         options.batch_invariant);
+    result.graph = split(std::move(result.graph), machine, options.batch_invariant);
     stages.done("split_reduction", count_of(result.graph),
                 [&] { return graph::to_text(result.graph); });
   }
 
   // Products of f32 that a budget lets run as sums over parts, where matrix units gain by that.
-  schedule::Machine machine = schedule_machine(spec, input, options);
   SplitProducts splits = split_products(result.graph, general, input, spec, options, machine, sink);
   if (!splits.nodes.empty())
     stages.done("split_precision", fmt::format("{} nodes", splits.nodes.size()));
