@@ -13,9 +13,11 @@
 #include "report/report.h"
 #include "rewrite/passes.h"
 #include "rewrite/round_factors.h"
+#include "rewrite/share_contractions.h"
 #include "rewrite/split_precision.h"
 #include "rewrite/split_reduction.h"
 #include "schedule/schedule.h"
+#include "schedule/share.h"
 #include "schedule/split.h"
 #include "targets/embedded.h"
 #include <atomic>
@@ -187,6 +189,17 @@ std::vector<graph::Graph> rewrite_graphs(std::span<const graph::Graph> graphs, i
 
 namespace {
 
+/// The law of share_contractions where the schedule wants it.
+graph::Graph share(graph::Graph graph, const schedule::Machine& machine) {
+  graph = rewrite::share_contractions(
+      std::move(graph), [&](const graph::Graph& g, const graph::Comprehension& first,
+                            const graph::Comprehension& second, const graph::Comprehension& both) {
+        return schedule::runs_as_one(g, first, second, both, machine);
+      });
+  graph::verify(graph, "share_contractions");
+  return graph;
+}
+
 /// The law of split_reduction where the schedule wants it: rows of a sum over several axes become
 /// parts until one axis is left, which is cut once.
 graph::Graph split(graph::Graph graph, const schedule::Machine& machine, bool batch_invariant) {
@@ -219,6 +232,13 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
                            atomics::Product{graph::ElemType::f32, format, format}) != nullptr;
     });
     stages.done("round_factors", count_of(result.graph),
+                [&] { return graph::to_text(result.graph); });
+  }
+
+  // Reductions that need the same products are one, where its sums fit.
+  if (options.level >= 1) {
+    result.graph = share(std::move(result.graph), machine);
+    stages.done("share_contractions", count_of(result.graph),
                 [&] { return graph::to_text(result.graph); });
   }
 

@@ -28,6 +28,7 @@ std::vector<std::string> stage_names() {
   std::vector<std::string> names{"parse"};
   for (const rewrite::Pass& pass : rewrite::passes()) names.emplace_back(pass.name);
   names.emplace_back("round_factors");
+  names.emplace_back("share_contractions");
   names.emplace_back("split_reduction");
   names.emplace_back("schedule");
   names.emplace_back("lower");

@@ -168,9 +168,84 @@ std::vector<IndexId> bound_by_folds(const ExprStore& store, std::vector<ExprId> 
   return bound;
 }
 
+/// Applies `f` to every term of the node but extents.
+void map_terms(Comprehension& node, const std::function<ExprId(ExprId)>& f) {
+  auto of = [&](ExprId& id) {
+    if (id) id = f(id);
+  };
+  auto of_axes = [&](std::vector<Axis>& axes) {
+    for (Axis& axis : axes) of(axis.lo), of(axis.hi);
+  };
+  of_axes(node.points);
+  if (node.reduction) {
+    of_axes(node.reduction->axes);
+    for (auto& axes : node.reduction->field_axes) of_axes(axes);
+    of(node.reduction->filter);
+    for (ExprId& id : node.reduction->body) of(id);
+  }
+  for (Result& result : node.results) of_axes(result.extra), of(result.value);
+}
+
+/// Whether two terms are one but for the names of what folds in them bind. No term is made: the
+/// order in which terms are numbered stays as it is.
+bool same_but_names(const ExprStore& store, ExprId a, ExprId b) {
+  std::unordered_map<IndexId, IndexId> names; // of what folds of `a` bind, in `b`
+  std::set<std::pair<ExprId, ExprId>> seen;
+  std::vector<std::pair<ExprId, ExprId>> open{{a, b}};
+  while (!open.empty()) {
+    auto pair = open.back();
+    open.pop_back();
+    if (!seen.insert(pair).second) continue;
+    const Expr &x = store[pair.first], &y = store[pair.second];
+    if (x.op == Op::index && y.op == Op::index) {
+      auto at = names.find(IndexId(x.ref));
+      if ((at == names.end() ? IndexId(x.ref) : at->second) != IndexId(y.ref)) return false;
+      continue;
+    }
+    if (x.operands.size() != y.operands.size() || x.bound.size() != y.bound.size()) return false;
+    Expr like = y;
+    like.operands = x.operands, like.bound = x.bound;
+    if (!(like == x)) return false;
+    for (size_t k = 0; k < x.bound.size(); ++k) names[x.bound[k]] = y.bound[k];
+    for (size_t k = 0; k < x.operands.size(); ++k) open.push_back({x.operands[k], y.operands[k]});
+  }
+  return true;
+}
+
+/// Of folds that are the same but for names: the first for each later one.
+std::unordered_map<ExprId, ExprId> repeated_folds(const ExprStore& store,
+                                                  const Comprehension& node) {
+  std::vector<ExprId> folds;
+  std::unordered_map<ExprId, ExprId> first;
+  for (ExprId id : reachable(store, roots(node))) {
+    if (store[id].op != Op::fold) continue;
+    auto same = std::find_if(folds.begin(), folds.end(),
+                             [&](ExprId other) { return same_but_names(store, other, id); });
+    if (same == folds.end())
+      folds.push_back(id);
+    else
+      first[id] = *same;
+  }
+  return first;
+}
+
+/// Folds that differ in nothing but the names of what they bind become the first of them.
+void unite_folds(ExprStore& store, Comprehension& node) {
+  // What stands around a fold that was replaced is another term: it may be a repeated one now.
+  for (auto first = repeated_folds(store, node); !first.empty();
+       first = repeated_folds(store, node))
+    map_terms(node, [&](ExprId root) {
+      return rewrite(store, root, [&](ExprId id) {
+        auto at = first.find(id);
+        return at == first.end() ? id : at->second;
+      });
+    });
+}
+
 } // namespace
 
 Comprehension canonicalize(ExprStore& store, Comprehension node) {
+  unite_folds(store, node);
   std::unordered_map<IndexId, IndexId> number;
   auto name = [&](IndexId id) {
     number.try_emplace(id, IndexId(static_cast<uint32_t>(number.size())));
@@ -205,22 +280,15 @@ Comprehension canonicalize(ExprStore& store, Comprehension node) {
     });
   };
   auto renumber_axes = [&](std::vector<Axis>& axes) {
-    for (Axis& axis : axes) {
-      axis.index = number.at(axis.index);
-      axis.lo = renumber(axis.lo), axis.hi = renumber(axis.hi);
-    }
+    for (Axis& axis : axes) axis.index = number.at(axis.index);
   };
   renumber_axes(node.points);
   if (node.reduction) {
     renumber_axes(node.reduction->axes);
     for (auto& axes : node.reduction->field_axes) renumber_axes(axes);
-    node.reduction->filter = renumber(node.reduction->filter);
-    for (ExprId& id : node.reduction->body) id = renumber(id);
   }
-  for (Result& result : node.results) {
-    renumber_axes(result.extra);
-    result.value = renumber(result.value);
-  }
+  for (Result& result : node.results) renumber_axes(result.extra);
+  map_terms(node, renumber);
   return node;
 }
 

@@ -98,7 +98,8 @@ private:
     printer.monoid = &m;
     std::set<std::string> used{"a", "b"};
     std::vector<std::string> fields, combine;
-    for (const MonoidField& field : m.fields) {
+    for (size_t f = 0; f < m.fields.size(); ++f) {
+      const MonoidField& field = m.fields[f];
       std::vector<std::string> binders;
       for (const Axis& axis : field.axes) {
         std::string index = names_.unused(axis.name.empty() ? "i" : axis.name, used);
@@ -108,8 +109,9 @@ private:
       }
       std::string places = binders.empty() ? "" : fmt::format("[{}]", fmt::join(binders, ", "));
       fields.push_back(fmt::format("{}{} = {}", field.name, places, printer.print(field.identity)));
+      // Fields may call their indices alike.
+      combine.push_back(printer.print(m.combine[f]));
     }
-    for (ExprId id : m.combine) combine.push_back(printer.print(id));
     out_.line("monoid {}({}) (a, b) -> ({})", monoid_name, fmt::join(fields, ", "),
               fmt::join(combine, ", "));
   }

@@ -8,13 +8,14 @@
 // read a common element; the same nodes read them; few enough states stay in registers. Source: the
 // tupling of Burstall, Darlington, "A transformation system for developing recursive programs",
 // 1977; horizontal fusion of Kennedy, McKinley, 1993.
-#include "base/check.h"
 #include "base/interner.h"
 #include "rewrite/blocks.h"
 #include "rewrite/cost.h"
 #include "rewrite/links.h"
 #include "rewrite/passes.h"
+#include "rewrite/siblings.h"
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 #include <utility>
 
@@ -67,28 +68,19 @@ private:
 
   bool may_merge(size_t n) const {
     const auto* c = std::get_if<Comprehension>(&nodes_[n].definition);
-    if (!c || !c->reduction || c->scan) return false;
+    if (!c || !may_be_sibling(graph_, *c)) return false;
     const Monoid& monoid = graph_[c->reduction->monoid];
     bool scalars = std::all_of(monoid.fields.begin(), monoid.fields.end(),
                                [](const MonoidField& f) { return f.axes.empty(); });
-    return monoid.form == Monoid::Form::expressions && scalars &&
-           std::all_of(c->results.begin(), c->results.end(), [&](const Result& r) {
+    return scalars && std::all_of(c->results.begin(), c->results.end(), [&](const Result& r) {
              const Tensor& t = graph_[r.tensor];
              return r.extra.empty() && t.kind == TensorKind::intermediate && !t.accumulate;
            });
   }
 
-  /// The space of a reduction and who reads it. Nodes number their indices alike, so that equal
-  /// spaces have equal terms.
+  /// The space of a reduction and who reads it.
   Key key_of(size_t n) {
-    const Comprehension& c = node(n);
-    Key key;
-    for (const auto* axes : {&c.points, &c.reduction->axes}) {
-      key.push_back(static_cast<uint32_t>(axes->size()));
-      for (const Axis& axis : *axes)
-        for (ExprId id : {axis.extent, axis.lo, axis.hi}) key.push_back(id.value);
-    }
-    key.push_back(c.reduction->filter.value);
+    Key key = space_of(node(n));
     for (size_t reader : readers_of(n)) key.push_back(static_cast<uint32_t>(reader));
     return key;
   }
@@ -147,50 +139,14 @@ private:
     return false;
   }
 
-  /// The state of the second behind that of the first.
-  ExprId shifted(ExprId term, uint32_t by) {
-    return graph::rewrite(s_, term, [&](ExprId id) {
-      const Expr e = s_[id];
-      bool state = e.op == Op::acc || e.op == Op::lhs || e.op == Op::rhs;
-      return state ? s_.state(e.op, e.ref + by, e.scalar, e.operands) : id;
-    });
-  }
-
-  MonoidId product(MonoidId first, MonoidId second) {
-    Monoid m = graph_[first];
-    const Monoid other = graph_[second];
-    auto by = static_cast<uint32_t>(m.fields.size());
-    m.name = "product", m.builtin = false;
-    m.commutative = m.commutative && other.commutative;
-    m.fields.insert(m.fields.end(), other.fields.begin(), other.fields.end());
-    for (ExprId id : other.combine) m.combine.push_back(shifted(id, by));
-    // The same names in every layer, so that equal layers stay equal.
-    m.visible.clear();
-    for (uint32_t f = 0; f < m.fields.size(); ++f) {
-      m.fields[f].name = std::string(1, static_cast<char>('a' + f));
-      m.visible.push_back(f);
-    }
-    return graph_.add(std::move(m));
-  }
-
   void merge(size_t a, size_t b) {
-    Comprehension &first = node(a), &second = node(b);
-    auto by = static_cast<uint32_t>(graph_[first.reduction->monoid].fields.size());
-    Comprehension made = first;
-    Reduction &r = *made.reduction, &other = *second.reduction;
-    r.monoid = product(r.monoid, other.monoid);
-    r.body.insert(r.body.end(), other.body.begin(), other.body.end());
-    r.field_axes.resize(r.body.size());
-    for (Result& result : second.results) {
-      result.value = shifted(result.value, by);
-      made.results.push_back(std::move(result));
-    }
+    Comprehension made = product(graph_, node(a), node(b));
     auto& derivation = nodes_[b].derivation;
     derivation.insert(derivation.begin(), nodes_[a].derivation.begin(), nodes_[a].derivation.end());
     derivation.push_back(fmt::format("merge_siblings: `{}` and `{}` read the same elements once",
                                      graph_[made.results.front().tensor].name,
                                      graph_[made.results.back().tensor].name));
-    nodes_[b].definition = canonicalize(s_, std::move(made));
+    nodes_[b].definition = std::move(made);
     home_[a] = b;
     changed_ = true;
   }

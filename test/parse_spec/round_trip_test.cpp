@@ -65,26 +65,36 @@ kernel::Program read_back(const kernel::Program& program) {
   return std::move(read->program);
 }
 
+/// Reads back what a program becomes for a target, and gives the plan.
+plan::Plan check(const driver::Input& input, const std::string& target, int level) {
+  INFO(input.name << " for " << target << " at -O" << level);
+  driver::CommonOptions common;
+  Sink sink;
+  driver::Stages stages(common, {}, "");
+  std::string error;
+  auto spec = targets::find_target(target, error);
+  REQUIRE(spec);
+  driver::CompileOptions options;
+  options.level = level, options.targets = {*spec};
+  auto graphs = driver::rewrite_graphs({&input.graph, 1}, level, stages);
+  auto result = driver::compile_target(graphs, input, *spec, options, sink, stages);
+  REQUIRE(result);
+  const driver::Variant& general = result->general();
+  kernel::Program read = read_back(general.program);
+  check_equal(source_of(general.program, general.graph, *spec->target),
+              source_of(read, driver::interface_of(read), *spec->target));
+  return general.plan;
+}
+
 void check_sample(const std::filesystem::path& path, const std::string& target, int level) {
-  INFO(path.filename().string() << " for " << target << " at -O" << level);
+  INFO(path.string());
   driver::CommonOptions common;
   Sink sink;
   SourceManager sources;
   driver::Stages stages(common, {}, "");
   auto input = driver::read_input(path.string(), common, sources, sink, stages);
   REQUIRE(input);
-  std::string error;
-  auto spec = targets::find_target(target, error);
-  REQUIRE(spec);
-  driver::CompileOptions options;
-  options.level = level, options.targets = {*spec};
-  auto graphs = driver::rewrite_graphs({&input->graph, 1}, level, stages);
-  auto result = driver::compile_target(graphs, *input, *spec, options, sink, stages);
-  REQUIRE(result);
-  const kernel::Program& program = result->general().program;
-  kernel::Program read = read_back(program);
-  check_equal(source_of(program, result->general().graph, *spec->target),
-              source_of(read, driver::interface_of(read), *spec->target));
+  check(*input, target, level);
 }
 
 std::vector<std::filesystem::path> samples() {
@@ -105,6 +115,32 @@ TEST_CASE("every sample is read back as it was written", "[round_trip]") {
 TEST_CASE("samples without fusion are read back", "[round_trip]") {
   for (const char* name : {"attention", "gated_delta_scan", "kmeans_step", "lstm_sequence", "moe"})
     check_sample(root + "/samples/" + name + ".tg", "sm_80", 0);
+}
+
+TEST_CASE("gradients of attention are read back", "[round_trip]") {
+  for (const char* target : {"c", "sm_80", "sm_90a"})
+    check_sample(root + "/scripts/bench/attention/attention_backward.tg", target, 2);
+}
+
+TEST_CASE("products that run as sums over parts are read back", "[round_trip]") {
+  SourceManager sources;
+  Sink sink;
+  FileId file = sources.add("parts.tg", "tg 1\ngraph parts\ndim M in 64..65536 step 64\n"
+                                        "dim N in 64..65536 step 64\ninput a : f32[M, 128]\n"
+                                        "input b : f32[128, N]\n"
+                                        "c[i, j] = sum[k] a[i, k] * b[k, j]\n"
+                                        "output c : f32[M, N]\nbudget c : rel 1e-5\n");
+  auto graph = parse::elaborate(sources, file, {{}, targets::embedded_spec("nn.tg"), {}}, sink);
+  INFO(messages(sources, sink));
+  REQUIRE(graph);
+  driver::Input input{"parts.tg", "parts.tg", "parts", std::string(64, '0'), {}, *graph,
+                      *graph,     {},         {}};
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    plan::Plan plan = check(input, target, 2);
+    REQUIRE(plan.steps.size() == 1);
+    const auto& kernel = std::get<plan::KernelPlan>(plan.steps[0].node);
+    CHECK(plan::is_split(kernel.variants.front().fields.precision));
+  }
 }
 
 TEST_CASE("programs before legalisation are read back", "[round_trip]") {

@@ -1,5 +1,5 @@
 // The backward pass of attention, derived, is flash attention's: scores are computed again in each
-// kernel, and what is stored is per query.
+// kernel, once for keys and values where their sums fit, and what is stored is per query.
 #include "compiled.h"
 
 using namespace tang;
@@ -51,7 +51,9 @@ TEST_CASE("attention's backward pass stores nothing of queries x keys", "[backwa
         Compiled code = compiled(program(form), target);
         Graph& g = code.code.graph;
         const ExprId sequence = g.exprs.dim(DimId(2));
-        CHECK(code.kernels() == form.kernels);
+        // A core computes the scores of dk and dv once; matrix units do where they take the format
+        // (test/simulate/stream_test.cpp), and these take f32 as it is.
+        CHECK(code.kernels() == form.kernels - (target == std::string("c")));
         CHECK(code.stored().size() == form.stored);
         for (TensorId id : code.stored()) {
           INFO(g[id].name);

@@ -131,18 +131,68 @@ TEST_CASE("statistics of rows, and several amounts of one weight", "[stream]") {
   check(text, {{"B", 2}, {"S", 35}, {"T", 90}});
 }
 
+namespace {
+
+std::string gradient(int width, const std::string& mask) {
+  return fmt::format(
+      "tg 1\ngraph gradient\ndim S in 1..8192\ninput q : f16[S, {0}]\ninput k : f16[S, {0}]\n"
+      "input v : f16[S, {0}]\ninput go : f16[S, {0}]\ns[i, j] = 0.2 * sum[d] q[i, d] * k[j, d]\n"
+      "p[i, j] = softmax[j{1}] s[i, j]\no[i, d] = sum[j] p[i, j] * v[j, d]\n"
+      "loss = sum[i, d] o[i, d] * go[i, d]\ngrad loss wrt q -> dq, k -> dk, v -> dv\n"
+      "output dq : f16[S, {0}]\noutput dk : f16[S, {0}]\noutput dv : f16[S, {0}]\n",
+      width, mask);
+}
+
+} // namespace
+
 TEST_CASE("gradients of attention", "[stream]") {
   for (const char* mask : {"", " where j <= i"})
-    for (int64_t s : {1, 17, 70}) {
-      std::string text = fmt::format(
-          "tg 1\ngraph gradient\ndim S in 1..8192\ninput q : f16[S, 24]\ninput k : f16[S, 24]\n"
-          "input v : f16[S, 24]\ninput go : f16[S, 24]\ns[i, j] = 0.2 * sum[d] q[i, d] * k[j, d]\n"
-          "p[i, j] = softmax[j{}] s[i, j]\no[i, d] = sum[j] p[i, j] * v[j, d]\n"
-          "loss = sum[i, d] o[i, d] * go[i, d]\ngrad loss wrt q -> dq, k -> dk, v -> dv\n"
-          "output dq : f16[S, 24]\noutput dk : f16[S, 24]\noutput dv : f16[S, 24]\n",
-          mask);
-      check(text, {{"S", s}});
-    }
+    for (int64_t s : {1, 17, 70}) check(gradient(24, mask), {{"S", s}});
+}
+
+TEST_CASE("gradients by keys and values are one kernel where their sums fit", "[stream]") {
+  // Statistics, dq, and one or two for dk and dv.
+  for (int width : {32, 64, 96, 128, 256}) {
+    INFO(width);
+    Outcome outcome = check(gradient(width, " where j <= i"), {{"S", 40}}, "sm_90a");
+    CHECK(outcome.report.kernels.size() == (width <= 128 ? 3 : 4));
+    CHECK(outcome.report.kernels.contains("dv") == (width > 128));
+  }
+}
+
+namespace {
+
+/// `a` and `b` share the scores, and `c` makes them worth no memory.
+constexpr const char* two_sums = "tg 1\ngraph two\ndim S in 1..8192, T in 1..8192\n"
+                                 "input q : f16[S, 32]\ninput k : f16[T, 32]\n"
+                                 "input x : f16[S, 40]\ninput y : f16[S, 24]\n"
+                                 "s[i, j] = 0.25 * sum[r] q[i, r] * k[j, r]\n"
+                                 "a[j, d] = sum[i where j <= i] tanh(s[i, j]) * x[i, d]\n"
+                                 "b[j, e] = sum[i where j <= i] s[i, j] * y[i, e]\n"
+                                 "c[i] = sum[j where j <= i] abs(s[i, j])\n"
+                                 "output a : f16[T, 40]\noutput b : f16[T, 24]\n"
+                                 "output c : f32[S]\n";
+
+} // namespace
+
+TEST_CASE("two sums of one score in parts", "[stream]") {
+  Outcome outcome = check(two_sums, {{"S", 2048}, {"T", 520}}, "sm_80", "", true);
+  CHECK(outcome.report.kernels.size() == 3);
+  CHECK(outcome.report.kernels.contains("a_part_a"));
+}
+
+TEST_CASE("two sums of one score, with NaN where one of them takes no part", "[stream]") {
+  Compiled compiled =
+      compile({two_sums, "two.tg", "sm_80", 2, {{"S", 75}, {"T", 70}}, false, "", true});
+  driver::TestVectors data = data_of(compiled, 5);
+  data.inputs[2].reals[33 * 40 + 17] = NAN;
+  data.inputs[3].reals[50 * 24 + 5] = NAN;
+  for (int64_t j = 0; j <= 33; ++j) data.outputs[0].reals[j * 40 + 17] = NAN;
+  for (int64_t j = 0; j <= 50; ++j) data.outputs[1].reals[j * 24 + 5] = NAN;
+  Outcome outcome = simulate(compiled, data);
+  CHECK(outcome.faults == std::vector<std::string>());
+  CHECK(multiplications(outcome) > 0);
+  CHECK(outcome.report.kernels.size() == 2); // `c` has other rows
 }
 
 TEST_CASE("what takes no part contributes nothing, whatever its data", "[stream]") {
