@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The transformer block of samples/, intermediates stored in bf16, beside PyTorch in a CUDA graph, side by side in one run.
+"""The transformer block of samples/ beside PyTorch in a CUDA graph, side by side in one run.
 
-    cat samples/transformer_block.tg scripts/bench/transformer/store_lines.txt > DIR/transformer_block.tg
-    for c in 512 1024; do for t in 128 512 2048; do tangc DIR/transformer_block.tg --target sm_90a \\
+    for c in 512 1024; do for t in 128 512 2048; do tangc samples/transformer_block.tg --target sm_90a:h200 \\
         -D B=1 -D T=$t -D C=$c -D KV=$((c / 128)) -D G=1 -D F=$((4 * c)) -d DIR/$c-$t; done; done
     python3 scripts/bench/transformer/run.py DIR [--f32] [--kernels]
 
