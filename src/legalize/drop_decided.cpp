@@ -66,7 +66,11 @@ private:
   void keep(Allocate& s, Body& kept) { kept.push_back({s}); }
   void keep(Shfl& s, Body& kept) { kept.push_back({s}); }
   void keep(Barrier& s, Body& kept) { kept.push_back({s}); }
-  void keep(Atom& s, Body& kept) { kept.push_back({std::move(s)}); }
+  /// One whose guard never holds still writes zeros.
+  void keep(Atom& s, Body& kept) {
+    possible(s.predicate);
+    kept.push_back({std::move(s)});
+  }
 
   ValueStore& values_;
 };

@@ -65,7 +65,8 @@ struct KernelPlan {
   std::vector<Variant> variants; ///< the last has no facts
   bool beside = false;           ///< the nodes do not read each other: each has its own blocks
   std::string reason;            ///< why the selector chose this, one sentence
-  int64_t modelled_ns = 0;       ///< time of a launch in the selector's model; 0 = none
+  int64_t modelled_ns = 0; ///< time of a launch in the selector's model, of kernels beside each
+                           ///< other one after the other; 0 = none
 };
 
 struct Step;

@@ -115,6 +115,7 @@ void run_beside(const Graph& graph, const std::vector<Node>& nodes, const Machin
     }
     before->beside = true;
     before->name += "_" + kernel->name;
+    before->modelled_ns += kernel->modelled_ns;
     before->nodes.push_back(kernel->nodes[0]);
   }
   steps = std::move(out);

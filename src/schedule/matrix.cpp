@@ -204,6 +204,8 @@ std::vector<Tile> others_of(const MatrixProduct& product, const Machine& machine
   if (!machine.search) return {};
   std::vector<Tile> tiles = searched_tiles(product, machine);
   std::erase_if(tiles, [&](const Tile& t) {
+    // Sums share a tile evenly.
+    if (shared_by(t, product.sums).warp_n * product.sums != t.warp_n) return true;
     plan::Fields f = fields_of(shared_by(t, product.sums), product, Known::all, machine);
     return fault(product, f, machine).has_value();
   });

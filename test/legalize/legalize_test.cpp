@@ -179,3 +179,38 @@ TEST_CASE("kernels that nobody launches go", "[legalize]") {
   CHECK(p.kernels[0].name == "layer1");
   CHECK(dispatch(p, 0).variants[0].kernel == KernelId(0));
 }
+
+TEST_CASE("launches that run beside each other are one", "[join_launches]") {
+  for (int64_t n : {0, 1, 5}) {
+    Sample sample;
+    Program p = sample.program({sample.kernel(0), sample.kernel(2)});
+    std::get<Dispatch>(p.steps[1].node).beside = true;
+    legalize(p, {}, {});
+    REQUIRE(p.steps.size() == 1);
+    REQUIRE(p.kernels.size() == 1);
+    const Variant& v = dispatch(p, 0).variants[0];
+    // `x` is bound at two offsets, and each has its own output.
+    CHECK(v.bindings.size() == 4);
+    CHECK(v.scalars.size() == 1);
+    CHECK(v.blocks.size() == 1);
+    Memory_ first(static_cast<size_t>(3 * n * Sample::columns)), second,
+        y0(static_cast<size_t>(n * Sample::columns), -1), y1 = y0;
+    for (size_t e = 0; e < first.size(); ++e) first[e] = static_cast<double>(e);
+    second.assign(first.begin() + static_cast<long>(2 * n * Sample::columns), first.end());
+    Run(p.kernels[0], {&first, &y0, &second, &y1}, {n}).all();
+    CHECK(y0 == expected(0, n));
+    CHECK(y1 == expected(2, n));
+  }
+}
+
+TEST_CASE("launches of different blocks, and those that wait, stay apart", "[join_launches]") {
+  Sample sample, other;
+  Program p = sample.program({sample.kernel(0), other.kernel(2, 2)});
+  std::get<Dispatch>(p.steps[1].node).beside = true;
+  legalize(p, {}, {});
+  CHECK(p.steps.size() == 2);
+  Sample third;
+  Program waits = third.program({third.kernel(0), third.kernel(2)});
+  legalize(waits, {}, {});
+  CHECK(waits.steps.size() == 2);
+}

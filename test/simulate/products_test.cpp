@@ -84,6 +84,21 @@ TEST_CASE("an empty sum is 0, and no rows are nothing", "[products]") {
   CHECK(simulate(compiled, data_of(compiled, 3)).faults == std::vector<std::string>());
 }
 
+TEST_CASE("addresses of copies begin with what stands still", "[products][order_offsets]") {
+  Compiled compiled = compile({product(forms[0], "bf16", false, false),
+                               "product.tg",
+                               "sm_80",
+                               2,
+                               {{"M", 256}, {"N", 256}, {"K", 256}},
+                               true,
+                               "",
+                               true});
+  std::string text = kernel::to_text(compiled.program);
+  // A pointer, what moves with the loop over chunks, what an unrolled loop knows.
+  CHECK_THAT(text, Catch::Contains("b[0 + (bn*128 + chunk.2*8 + row.2*256) + k*16384 + (49152 + "
+                                   "s*2048)]"));
+}
+
 TEST_CASE("stated tiles: rings of two to five chunks, one warp and many", "[products]") {
   struct Tile {
     int block_m, block_n, block_k, warp_m, warp_n, pipeline, raster;

@@ -71,6 +71,7 @@ bool ProgramReader::launch(std::vector<Step>& steps) {
   Span first = cursor_.here();
   // A name for comments and reports, in any words.
   Dispatch made;
+  if (cursor_.at("{")) return cursor_.expected("the name of a launch");
   while (!cursor_.at("{") && cursor_.peek().kind != TokenKind::newline && !cursor_.at_end())
     cursor_.take();
   if (!cursor_.at("{")) return cursor_.expected("`{`");
