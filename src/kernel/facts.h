@@ -76,8 +76,11 @@ public:
 
 private:
   using Vars = std::unordered_map<VarId, graph::ExprId>;
-  class Translation;
   graph::ExprId unknown(Type type, graph::IntRange range);
+  /// `unknown` for those who make terms.
+  std::function<graph::ExprId(Type, graph::IntRange)> unknowns() {
+    return [this](Type type, graph::IntRange range) { return unknown(type, range); };
+  }
   Digit digit(graph::ExprId extent, const std::string& name, bool conditional = false);
   void grid(std::span<const graph::ExprId> launched);
   void body(const Body& statements, Place& place,
