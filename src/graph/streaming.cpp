@@ -6,12 +6,13 @@ namespace tang::graph {
 
 namespace {
 
-/// Elements of 16 bits that a copy moves at once.
-constexpr int run = 8;
+/// What a copy moves at once.
+constexpr int copied_bits = 128;
 
 class Finder {
 public:
-  Finder(const Graph& graph, const Comprehension& c) : g_(graph), c_(c), r_(*c.reduction) {}
+  Finder(const Graph& graph, const Comprehension& c, bool tf32)
+      : g_(graph), c_(c), r_(*c.reduction), tf32_(tf32) {}
 
   std::optional<Streaming> find() {
     auto monoid = scaled_monoid(g_, g_[r_.monoid]);
@@ -42,9 +43,11 @@ private:
   /// A read of a factor that runs of neighbours along `axis` can be copied of.
   bool is_factor(ExprId id, const Axis& axis) const {
     const Expr& e = g_.exprs[id];
-    if (e.op != Op::read || !moves_as_vector(g_, e, axis, run) || is_gathered(e)) return false;
+    if (e.op != Op::read) return false;
     ElemType type = g_[TensorId(e.ref)].type;
-    return type == ElemType::f16 || type == ElemType::bf16;
+    bool taken =
+        type == ElemType::f16 || type == ElemType::bf16 || (tf32_ && type == ElemType::f32);
+    return taken && moves_as_vector(g_, e, axis, copied_bits / info(type).bits) && !is_gathered(e);
   }
   bool same_format(ExprId read) {
     ElemType type = g_[TensorId(g_.exprs[read].ref)].type;
@@ -193,6 +196,7 @@ private:
   const Graph& g_;
   const Comprehension& c_;
   const Reduction& r_;
+  bool tf32_;
   Streaming out_;
   IndexId stream_;
   std::optional<ElemType> format_;
@@ -200,11 +204,11 @@ private:
 
 } // namespace
 
-std::optional<Streaming> streaming(const Graph& graph, const Comprehension& c) {
+std::optional<Streaming> streaming(const Graph& graph, const Comprehension& c, bool tf32) {
   if (!c.reduction || c.scan || c.reduction->axes.size() != 1) return std::nullopt;
   for (const Result& result : c.results)
     if (result.extra.size() > 1 || graph[result.tensor].over) return std::nullopt;
-  return Finder(graph, c).find();
+  return Finder(graph, c, tf32).find();
 }
 
 } // namespace tang::graph

@@ -34,9 +34,9 @@ struct Streaming {
 };
 
 /// Empty where the node has another shape: one reduce axis, a scaled monoid, at least one score,
-/// and rows. Factors are reads in one format of 16 bits, each contiguous along its depth or its
-/// field's axis in runs of 8. Besides, terms read tensors along rows only or along the streamed
-/// axis only.
-std::optional<Streaming> streaming(const Graph& graph, const Comprehension& node);
+/// and rows. Factors are reads in one format of 16 bits, or of f32 where it may lose bits (`tf32`),
+/// each contiguous along its depth or its field's axis in runs of 16 bytes. Besides, terms read
+/// tensors along rows only or along the streamed axis only.
+std::optional<Streaming> streaming(const Graph& graph, const Comprehension& node, bool tf32);
 
 } // namespace tang::graph

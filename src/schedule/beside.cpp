@@ -48,7 +48,7 @@ std::optional<int64_t> blocks_of(const Graph& graph, const Comprehension& c,
     return tiles(sides.batch, sides.m, columns);
   }
   case plan::Emitter::stream: {
-    auto s = streaming(graph, c);
+    auto s = streaming(graph, c, f.precision == plan::Precision::tf32);
     return s ? tiles(s->batch, s->rows, 1) : std::nullopt;
   }
   }

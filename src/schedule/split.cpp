@@ -84,7 +84,7 @@ private:
   }
   /// A block per stretch of rows; each part brings its own operands and merges its own amounts.
   Load of_stream(const Comprehension& c, const plan::Fields& fields) const {
-    auto streaming = graph::streaming(graph_, c);
+    auto streaming = graph::streaming(graph_, c, machine_.allow_tf32);
     auto points = [&](const std::vector<size_t>& axes) {
       double product = 1;
       for (size_t i : axes) product *= typical(graph_, c.points[i].extent);

@@ -15,12 +15,25 @@ using graph::Streaming;
 
 namespace {
 
-/// Elements that one asynchronous copy moves: 16 bytes.
-constexpr int copied = 8;
-/// Accumulators of a thread that leave room for operands, and for what a second score needs.
-constexpr int most_accumulators = 192, most_of_several_scores = 176;
+/// What one asynchronous copy moves.
+constexpr int copied_bytes = 16;
+/// Accumulators of a thread that leave room for operands, and for what a second score needs, or
+/// factors on their way from f32 to tf32.
+constexpr int most_accumulators = 192, most_beside_more = 176;
 /// The same with fragments of rows: beyond, they are loaded again in every step.
 constexpr int most_with_rows = 160;
+
+int bytes_of(const Streaming& s) {
+  return graph::info(s.format).bits / 8;
+}
+/// Elements that one asynchronous copy moves.
+int copied(const Streaming& s) {
+  return copied_bytes / bytes_of(s);
+}
+/// Factors of f32 are those of tf32 units.
+plan::Precision precision(const Streaming& s) {
+  return plan::precision_of(s.format, true);
+}
 
 /// Extents of an inner axis are padded to whole instructions.
 int padded(const Graph& graph, const graph::Axis& axis) {
@@ -29,12 +42,14 @@ int padded(const Graph& graph, const graph::Axis& axis) {
 
 std::optional<Streaming> on_units(const Graph& graph, const Comprehension& c,
                                   const Machine& machine) {
-  auto s = graph::streaming(graph, c);
-  if (!s || !atomics::find(machine.target, atomics::Product{ElemType::f32, s->format, s->format}) ||
+  auto s = graph::streaming(graph, c, machine.allow_tf32);
+  if (!s) return std::nullopt;
+  bool tf32 = s->format == ElemType::f32;
+  if (!atomics::find(machine.target, atomics::Product{ElemType::f32, s->format, s->format, tf32}) ||
       !atomics::find(machine.target, atomics::GroupShape{atomics::Kind::commit, "cp_async"}))
     return std::nullopt;
-  bool rounds =
-      std::any_of(s->amounts.begin(), s->amounts.end(), [](const auto& a) { return bool(a.read); });
+  bool rounds = !tf32 && std::any_of(s->amounts.begin(), s->amounts.end(),
+                                     [](const auto& a) { return bool(a.read); });
   if (rounds && !machine.rounds_operands) return std::nullopt;
   // Sums are f32: nothing that the node touches may ask for more.
   graph::Node node{c, {}, {}};
@@ -67,7 +82,7 @@ int accumulators(const Graph& graph, const Streaming& s, const plan::Fields& f) 
 int with_rows(const Graph& graph, const Streaming& s, const plan::Fields& f) {
   int depth = 0;
   for (const Streaming::Score& score : s.scores) depth += padded(graph, score.depth);
-  return accumulators(graph, s, f) + depth * f.warp_m / 64;
+  return accumulators(graph, s, f) + depth * f.warp_m * bytes_of(s) / 128;
 }
 
 /// Rows of the block and the ring of stretches, each line padded by 16 bytes. Reads that share a
@@ -75,35 +90,36 @@ int with_rows(const Graph& graph, const Streaming& s, const plan::Fields& f) {
 int64_t shared_bytes(const Graph& graph, const Streaming& s, const plan::Fields& f) {
   int64_t rows = 0, stretch = 0;
   for (const Streaming::Score& score : s.scores) {
-    rows += padded(graph, score.depth) + copied;
-    stretch += padded(graph, score.depth) + copied;
+    rows += padded(graph, score.depth) + copied(s);
+    stretch += padded(graph, score.depth) + copied(s);
   }
   for (const Streaming::Amount& a : s.amounts)
-    if (a.read) stretch += owned(graph, a.axis, f) + copied;
+    if (a.read) stretch += owned(graph, a.axis, f) + copied(s);
   int64_t words = static_cast<int64_t>(s.columns.size()) * 4;
   // One flag a warp, for what takes no part.
   int64_t flags = int64_t{4} * (f.block_m / f.warp_m);
-  return flags + 2 * rows * f.block_m + f.pipeline * f.block_n * (2 * stretch + words);
+  int64_t bytes = bytes_of(s);
+  return flags + bytes * rows * f.block_m + f.pipeline * f.block_n * (bytes * stretch + words);
 }
 
 plan::Fields fields(const Streaming& s, const Machine& machine, int block_m, int warp_m,
                     int block_n, int pipeline, int warp_n) {
   plan::Fields f;
-  f.precision = plan::precision_of(s.format, false);
+  f.precision = precision(s);
   f.block_m = block_m, f.warp_m = warp_m, f.block_n = block_n, f.pipeline = pipeline;
   f.warp_n = warp_n;
-  f.vector = copied;
+  f.vector = copied(s);
   f.threads = machine.warp * (block_m / warp_m);
   return f;
 }
 
 std::optional<std::string> fault(const Graph& graph, const Streaming& s, const plan::Fields& f,
                                  const Machine& machine) {
-  if (f.precision != plan::precision_of(s.format, false))
-    return fmt::format("its factors are {}, not {}",
-                       plan::name(plan::precision_of(s.format, false)), plan::name(f.precision));
-  if (f.vector != copied)
-    return fmt::format("operands are copied by {} elements: `vector: {}`", copied, copied);
+  if (f.precision != precision(s))
+    return fmt::format("its factors are {}, not {}", plan::name(precision(s)),
+                       plan::name(f.precision));
+  if (int n = copied(s); f.vector != n)
+    return fmt::format("operands are copied by {} elements: `vector: {}`", n, n);
   if (f.warp_m < 16 || f.warp_m % 16) return "`warp_m` is a multiple of 16";
   if (f.block_m < f.warp_m || f.block_m % f.warp_m)
     return "warps share the rows of a block evenly: `block_m % warp_m` is 0";
@@ -124,7 +140,8 @@ std::optional<std::string> fault(const Graph& graph, const Streaming& s, const p
   if (threads > machine.max_threads)
     return fmt::format("a block of {} threads is beyond the target's {}", threads,
                        machine.max_threads);
-  int most = s.scores.size() > 1 ? most_of_several_scores : most_accumulators;
+  bool more = s.scores.size() > 1 || s.format == ElemType::f32;
+  int most = more ? most_beside_more : most_accumulators;
   if (int n = accumulators(graph, s, f); n > most)
     return fmt::format("{} accumulators of a thread are beyond {}", n, most);
   if (int n = with_rows(graph, s, f); f.hold_rows && n > most_with_rows)

@@ -133,14 +133,14 @@ TEST_CASE("statistics of rows, and several amounts of one weight", "[stream]") {
 
 namespace {
 
-std::string gradient(int width, const std::string& mask) {
+std::string gradient(int width, const std::string& mask, const std::string& type = "f16") {
   return fmt::format(
-      "tg 1\ngraph gradient\ndim S in 1..8192\ninput q : f16[S, {0}]\ninput k : f16[S, {0}]\n"
-      "input v : f16[S, {0}]\ninput go : f16[S, {0}]\ns[i, j] = 0.2 * sum[d] q[i, d] * k[j, d]\n"
+      "tg 1\ngraph gradient\ndim S in 1..8192\ninput q : {2}[S, {0}]\ninput k : {2}[S, {0}]\n"
+      "input v : {2}[S, {0}]\ninput go : {2}[S, {0}]\ns[i, j] = 0.2 * sum[d] q[i, d] * k[j, d]\n"
       "p[i, j] = softmax[j{1}] s[i, j]\no[i, d] = sum[j] p[i, j] * v[j, d]\n"
       "loss = sum[i, d] o[i, d] * go[i, d]\ngrad loss wrt q -> dq, k -> dk, v -> dv\n"
-      "output dq : f16[S, {0}]\noutput dk : f16[S, {0}]\noutput dv : f16[S, {0}]\n",
-      width, mask);
+      "output dq : {2}[S, {0}]\noutput dk : {2}[S, {0}]\noutput dv : {2}[S, {0}]\n",
+      width, mask, type);
 }
 
 } // namespace
@@ -195,26 +195,43 @@ TEST_CASE("two sums of one score, with NaN where one of them takes no part", "[s
   CHECK(outcome.report.kernels.size() == 2); // `c` has other rows
 }
 
+namespace {
+
+std::string weighted(const char* type, const char* mask) {
+  return fmt::format("tg 1\ngraph weighted\ndim S in 1..8192, T in 1..8192\ninput q : {0}[S, 32]\n"
+                     "input k : {0}[T, 32]\ninput v : {0}[T, 40]\ninput of : i32[T] in 0..1\n"
+                     "s[i, j] = 0.25 * sum[r] q[i, r] * k[j, r]\n"
+                     "l[i] = sum[j where {1}] exp(s[i, j] - 3)\n"
+                     "o[i, d] = sum[j where {1}] exp(s[i, j] - 3) * v[j, d]\n"
+                     "output o : {0}[S, 40]\noutput l : f32[S]\n",
+                     type, mask);
+}
+
+/// Gives one term, that only some rows have, a value that makes their sums NaN.
+void spoil(driver::TestVectors& data, double value) {
+  constexpr int64_t columns = 40;
+  int64_t bad = 33;
+  while (data.inputs[3].integers[bad] != 0) ++bad;
+  for (int64_t d : {3, 17}) data.inputs[2].reals[bad * columns + d] = value;
+  for (int64_t i = bad; i < 75; ++i)
+    for (int64_t d : {3, 17}) data.outputs[0].reals[i * columns + d] = NAN;
+}
+
+} // namespace
+
 TEST_CASE("what takes no part contributes nothing, whatever its data", "[stream]") {
   // Excluded elements have weight 0 in the product of matrices, and 0 times NaN is NaN.
   for (const char* mask : {"j <= i", "of[j] == 1 or j <= i"}) {
-    std::string text =
-        fmt::format("tg 1\ngraph weighted\ndim S in 1..8192, T in 1..8192\ninput q : f16[S, 32]\n"
-                    "input k : f16[T, 32]\ninput v : f16[T, 40]\ninput of : i32[T] in 0..1\n"
-                    "s[i, j] = 0.25 * sum[r] q[i, r] * k[j, r]\n"
-                    "l[i] = sum[j where {0}] exp(s[i, j] - 3)\n"
-                    "o[i, d] = sum[j where {0}] exp(s[i, j] - 3) * v[j, d]\n"
-                    "output o : f16[S, 40]\noutput l : f32[S]\n",
-                    mask);
-    Compiled compiled =
-        compile({text, "weighted.tg", "sm_80", 2, {{"S", 75}, {"T", 70}}, false, "", true});
+    Compiled compiled = compile({weighted("f16", mask),
+                                 "weighted.tg",
+                                 "sm_80",
+                                 2,
+                                 {{"S", 75}, {"T", 70}},
+                                 false,
+                                 "",
+                                 true});
     driver::TestVectors data = data_of(compiled, 5);
-    constexpr int64_t columns = 40;
-    int64_t bad = 33;
-    while (data.inputs[3].integers[bad] != 0) ++bad; // only some rows have it
-    for (int64_t d : {3, 17}) data.inputs[2].reals[bad * columns + d] = NAN;
-    for (int64_t i = bad; i < 75; ++i)
-      for (int64_t d : {3, 17}) data.outputs[0].reals[i * columns + d] = NAN;
+    spoil(data, NAN);
     Outcome outcome = simulate(compiled, data);
     CHECK(outcome.faults == std::vector<std::string>());
     CHECK(multiplications(outcome) > 0);
@@ -264,6 +281,112 @@ TEST_CASE("stated tiles: one warp and several, rings of two to four stretches", 
     Attention a;
     a.mask = "j <= i", a.width = 64;
     Outcome outcome = check(a.text(), {{"B", 1}, {"S", 100}, {"T", 150}}, "sm_80", schedule);
+    CHECK(outcome.report.kernels.at("o").shared_conflicts == 0);
+  }
+}
+
+namespace {
+
+/// Of f32, with `--allow-tf32`.
+Compiled compile_tf32(const std::string& text, const Sizes& sizes,
+                      const std::string& target = "sm_80", const std::string& schedule = "",
+                      bool bound = false) {
+  return compile({text, "stream.tg", target, 2, sizes, bound, schedule, true, true});
+}
+
+Outcome check_tf32(const std::string& text, const Sizes& sizes, const std::string& target = "sm_80",
+                   const std::string& schedule = "", bool bound = false) {
+  INFO(text << schedule);
+  Compiled compiled = compile_tf32(text, sizes, target, schedule, bound);
+  Outcome outcome = simulate(compiled, data_of(compiled, 7));
+  CHECK(outcome.faults == std::vector<std::string>());
+  CHECK(multiplications(outcome) > 0);
+  return outcome;
+}
+
+Attention of_f32(int width, const std::string& mask = "") {
+  Attention a;
+  a.type = "f32", a.width = width, a.mask = mask;
+  return a;
+}
+
+} // namespace
+
+TEST_CASE("attention of f32 in tf32: odd lengths and widths", "[stream][tf32]") {
+  for (int64_t s : {1, 17, 129})
+    for (int64_t t : {1, 17, 129}) {
+      check_tf32(of_f32(64).text(), {{"B", 2}, {"S", s}, {"T", t}});
+      check_tf32(of_f32(64, "j - T <= i - S").text(), {{"B", 1}, {"S", s}, {"T", t}}, "sm_90a");
+    }
+  for (int width : {4, 12, 40, 72, 128, 256})
+    check_tf32(of_f32(width).text(), {{"B", 1}, {"S", 19}, {"T", 35}});
+  Attention uneven = of_f32(48);
+  uneven.depth = 20;
+  check_tf32(uneven.text(), {{"B", 1}, {"S", 19}, {"T", 35}});
+  Outcome wide = check_tf32(of_f32(512).text(), {{"B", 1}, {"S", 19}, {"T", 35}});
+  CHECK(wide.report.kernels.at("o").blocks > 1);
+  Outcome parts =
+      check_tf32(of_f32(32).text(), {{"B", 1}, {"S", 4}, {"T", 4000}}, "sm_80", "", true);
+  CHECK(parts.report.kernels.size() == 2);
+}
+
+TEST_CASE("attention of f32 in tf32: masks, rows without a term", "[stream][tf32]") {
+  Attention window = of_f32(40, "j <= i and i - j < 20"), length = of_f32(64, "j < n[b]"),
+            late = of_f32(64, "j + 3 <= i");
+  length.more = "input n : i32[B] in 0..T\n";
+  for (const Attention& a : {window, length, late})
+    for (int64_t s : {5, 130}) check_tf32(a.text(), {{"B", 2}, {"S", s}, {"T", 70}});
+}
+
+TEST_CASE("f32 stays f32 where tf32 is not allowed", "[stream][tf32]") {
+  Compiled compiled = compile({of_f32(64).text(),
+                               "stream.tg",
+                               "sm_80",
+                               2,
+                               {{"B", 1}, {"S", 17}, {"T", 35}},
+                               false,
+                               "",
+                               true});
+  Outcome outcome = simulate(compiled, data_of(compiled, 7));
+  CHECK(outcome.faults == std::vector<std::string>());
+  CHECK(multiplications(outcome) == 0);
+}
+
+TEST_CASE("gradients of attention of f32 in tf32", "[stream][tf32]") {
+  for (const char* mask : {"", " where j <= i"})
+    for (int64_t s : {1, 17, 70}) check_tf32(gradient(24, mask, "f32"), {{"S", s}});
+  for (int width : {64, 128})
+    check_tf32(gradient(width, " where j <= i", "f32"), {{"S", 40}}, "sm_90a");
+}
+
+TEST_CASE("what takes no part in a sum of f32 contributes nothing", "[stream][tf32]") {
+  // The largest f32 is infinite in tf32.
+  for (double value : {double(NAN), double(INFINITY), 0x1.fffffep127, -0x1.ffep127}) {
+    INFO(value);
+    Compiled compiled =
+        compile_tf32(weighted("f32", "of[j] == 1 or j <= i"), {{"S", 75}, {"T", 70}});
+    driver::TestVectors data = data_of(compiled, 5);
+    spoil(data, value);
+    Outcome outcome = simulate(compiled, data);
+    CHECK(outcome.faults == std::vector<std::string>());
+    CHECK(multiplications(outcome) > 0);
+  }
+}
+
+TEST_CASE("stated tiles in tf32", "[stream][tf32]") {
+  struct Tile {
+    int block_m, warp_m, block_n, pipeline;
+    bool hold_rows;
+  };
+  for (const Tile& t : {Tile{16, 16, 16, 2, true}, Tile{64, 32, 32, 3, false},
+                        Tile{96, 16, 48, 4, true}, Tile{64, 64, 16, 2, false}}) {
+    std::string schedule = fmt::format(
+        "steps:\n- kernel: o\n  emitter: stream\n  variants:\n  - fields: {{threads: {}, vector: "
+        "4, "
+        "block_m: {}, block_n: {}, precision: tf32, warp_m: {}, pipeline: {}, hold_rows: {}}}\n",
+        32 * t.block_m / t.warp_m, t.block_m, t.block_n, t.warp_m, t.pipeline, t.hold_rows);
+    Outcome outcome = check_tf32(of_f32(64, "j <= i").text(), {{"B", 1}, {"S", 100}, {"T", 150}},
+                                 "sm_80", schedule);
     CHECK(outcome.report.kernels.at("o").shared_conflicts == 0);
   }
 }

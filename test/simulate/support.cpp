@@ -98,10 +98,11 @@ Compiled compile(const Request& request) {
   auto spec = targets::find_target(request.target, error);
   if (!spec) throw std::runtime_error(error);
   auto rewritten = driver::rewrite_graphs({&input.graph, 1}, request.level, stages);
-  Compiled compiled{input.graph, {}, {}, {}};
+  Compiled compiled{input.graph, {}, {}, {}, request.tf32};
   if (request.legal) {
     driver::CompileOptions options;
     options.level = request.level;
+    options.allow_tf32 = request.tf32;
     options.targets = {*spec};
     auto result = driver::compile_target(rewritten, input, *spec, options, sink, stages);
     if (!result) fail(sink, request.name + " is not compiled");
@@ -136,7 +137,7 @@ kernel::BufferId buffer_of(const Compiled& compiled, graph::TensorId id) {
 driver::TestVectors data_of(const Compiled& compiled, uint64_t seed) {
   Sink sink;
   // Where there are matrix units, computed factors are rounded to the format of the others.
-  driver::Rounding rounding{compiled.program.target != "c", false};
+  driver::Rounding rounding{compiled.program.target != "c", compiled.tf32};
   auto vectors = driver::make_test_vectors(compiled.written, compiled.dims, seed, rounding, sink);
   if (!vectors) fail(sink, "no data");
   return std::move(*vectors);

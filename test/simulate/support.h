@@ -14,6 +14,7 @@ struct Request {
   bool bound = false;                                ///< compiled for these sizes alone
   std::string schedule; ///< text of `--schedule`; empty: the selector's
   bool legal = true;    ///< behind the legalisation passes
+  bool tf32 = false;    ///< `--allow-tf32`; only with `legal`
 };
 
 /// A module as compiled for a target, with its dims in order.
@@ -21,6 +22,7 @@ struct Compiled {
   graph::Graph written, graph; ///< as parsed; as rewritten and lowered
   kernel::Program program;
   std::vector<int64_t> dims;
+  bool tf32 = false; ///< f32 may lose bits, and tolerances allow it
 };
 
 /// Throws std::runtime_error with the diagnostics where that fails.

@@ -7,6 +7,13 @@ namespace tang::lower {
 using graph::Op;
 using kernel::LoopKind;
 
+namespace {
+
+/// The least f32 that rounds to infinity in tf32.
+constexpr double infinite_in_tf32 = 0x1.ffep127;
+
+} // namespace
+
 Excluded::Excluded(const Emission& e, const graph::Streaming& streaming, Terms& terms,
                    TileAxes& axes, StreamTiles& tiles, const MatrixUnit& unit,
                    const StreamLanes& lanes)
@@ -20,6 +27,8 @@ Excluded::Excluded(const Emission& e, const graph::Streaming& streaming, Terms& 
 
 ValueId Excluded::is_finite(ValueId value) {
   auto& v = b_.values();
+  if (s_.format == graph::ElemType::f32)
+    return v.binary(Op::lt, v.unary(Op::abs, value), v.real(infinite_in_tf32, Type::f32));
   return v.binary(Op::eq, v.binary(Op::sub, value, value), v.real(0, Type::f32));
 }
 
@@ -30,7 +39,7 @@ void Excluded::sift(ValueId slot) {
   for (const graph::Streaming::Amount& amount : s_.amounts) {
     if (!amount.read || !done.insert(tiles_.of(amount.read).tensor).second) continue;
     const StreamTiles::Tile& tile = tiles_.of(amount.read);
-    constexpr int run = 8;
+    int run = 128 / graph::info(s_.format).bits;
     int chunks = tile.width / run;
     tiles_.shared_out(e_.fields.block_n * chunks, [&](ValueId number) {
       ValueId line = b_.let("line", v.binary(Op::floordiv, number, v.integer(chunks))),

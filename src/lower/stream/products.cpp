@@ -92,7 +92,7 @@ void StreamProducts::add(const Streaming::Amount& amount, kernel::TensorId weigh
   auto& v = b_.values();
   const StreamTiles::Tile& tile = tiles_.of(amount.read);
   int tiles = tile.width / unit_.atom_n;
-  MatrixUnit::Source source = unit_.source("n", "n", tiles);
+  MatrixUnit::Source source = unit_.chained_source("n", tiles);
   kernel::TensorId columns =
       b_.fragments("columns", s_.format, {1, int64_t{source.values} * source.group});
   int reach = unit_.atom_n * source.group;

@@ -34,9 +34,8 @@ public:
   explicit Stream(const Emission& e)
       : e_(e), g_(e.graph), b_(e.graph, e.name), terms_(b_, compute_type(e.graph, e.nodes)),
         f_(e.fields), c_(std::get<Comprehension>(e.nodes[0]->definition)), r_(*c_.reduction),
-        s_(*graph::streaming(g_, c_)), axes_(terms_, c_), unit_(b_, e.machine, s_.format),
-        column_tiles_(f_.block_n / unit_.atom_n) {
-    TANG_CHECK(unit_.chains(), "scores of `{}` are no factors", e.name);
+        s_(*graph::streaming(g_, c_, f_.precision == plan::Precision::tf32)), axes_(terms_, c_),
+        unit_(b_, e.machine, s_.format), column_tiles_(f_.block_n / unit_.atom_n) {
     for (const auto& [step, last] : e.steps) b_.declare_step(step, last);
   }
 
@@ -355,7 +354,7 @@ private:
       if (!w.multiplies) continue;
       lanes_->over_tiles(f_.block_n / unit_.atom_k, [&](ValueId i, ValueId q) {
         std::vector<ValueId> first{i, q, integer(0)};
-        b_.emit({kernel::Copy{{w.fragments, first}, {w.elements, first}, unit_.a_values, {}}});
+        unit_.become_factor({w.fragments, first}, {w.elements, first});
       });
     }
   }
