@@ -36,6 +36,11 @@ std::string operand(KernelState& k, const Ref& ref, const atomics::Operand& oper
   if (operand.memory == Memory::global && !ref.coordinates.empty())
     return address(k, name, ref.coordinates[0]);
   std::string offset = ref.coordinates.empty() ? "0" : k.values.text(ref.coordinates[0], additive);
+  // Numbers that an instruction reads as words keep their bits.
+  if (is_word(operand) && !k.words.contains(ref.tensor.value)) {
+    std::string at = k.tensor_sizes[ref.tensor.value] == 1 ? "&" + name : name + " + " + offset;
+    return fmt::format("({} *)({})", k.dialect.words.fragment_type.text(), at);
+  }
   if (operand.memory == Memory::registers && k.tensor_sizes[ref.tensor.value] == 1)
     return "&" + name;
   if (is_fragment(tensor))

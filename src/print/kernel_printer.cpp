@@ -13,9 +13,9 @@ using enum Precedence;
 
 namespace {
 
-/// Register tensors that instructions see as words of no format: fragments, and what a tf32 unit
-/// reads.
-std::set<uint32_t> fragments_of(const Kernel& kernel) {
+/// Register tensors that hold words of no format: fragments, and what a tf32 unit reads, unless
+/// numbers are stored there too.
+std::set<uint32_t> words_of(const Kernel& kernel) {
   std::set<uint32_t> found;
   for (uint32_t i = 0; i < kernel.tensors.size(); ++i)
     if (is_fragment(kernel.tensors[i])) found.insert(i);
@@ -23,9 +23,12 @@ std::set<uint32_t> fragments_of(const Kernel& kernel) {
     const auto* atom = std::get_if<Atom>(&stmt.node);
     for (size_t i = 0; atom && i < atom->operands.size(); ++i) {
       const atomics::Operand& o = atom->row->operands[i];
-      if (o.memory == Memory::registers && o.bits == 32 && (o.tf32 || !o.type))
-        found.insert(atom->operands[i].tensor.value);
+      if (is_word(o)) found.insert(atom->operands[i].tensor.value);
     }
+  });
+  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
+    const auto* store = std::get_if<Store>(&stmt.node);
+    if (store && !is_fragment(kernel[store->dst.tensor])) found.erase(store->dst.tensor.value);
   });
   return found;
 }
@@ -34,7 +37,9 @@ std::set<uint32_t> fragments_of(const Kernel& kernel) {
 class Printer {
 public:
   Printer(const KernelTask& task, const Dialect& dialect, Calls& calls, Sink& sink)
-      : k_(task, dialect, calls, sink), fragments_(fragments_of(k_.kernel)) {}
+      : k_(task, dialect, calls, sink) {
+    k_.words = words_of(k_.kernel);
+  }
 
   std::optional<std::string> run();
 
@@ -60,7 +65,6 @@ private:
   void print(const Spec&);
 
   KernelState k_;
-  std::set<uint32_t> fragments_; ///< tensors that are words of 32 bits
   std::vector<bool> tensor_read_;
   std::vector<bool> tensor_used_;
 };
@@ -238,7 +242,7 @@ void Printer::print(const Allocate& allocate) {
   if (tensor.memory == Memory::shared || !tensor_used_[id.value]) return;
   int64_t size = k_.tensor_sizes[id.value] = element_span(k_.kernel, tensor);
   std::string name = k_.tensor_names[id.value] = k_.names.add(tensor.name);
-  bool fragment = fragments_.contains(id.value);
+  bool fragment = k_.words.contains(id.value);
   std::string_view type = fragment ? k_.dialect.words.fragment_type.text()
                                    : word(k_.dialect.words, register_type(tensor.type));
   if (fragment) size = size * graph::info(tensor.type).bits / 32;

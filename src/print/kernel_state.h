@@ -6,6 +6,11 @@
 
 namespace tang::print {
 
+/// Whether an instruction sees a register as a word of no format.
+inline bool is_word(const atomics::Operand& o) {
+  return o.memory == kernel::Memory::registers && o.bits == 32 && (o.tf32 || !o.type);
+}
+
 struct KernelState {
   /// Everything referred to outlives the object.
   KernelState(const KernelTask& task, const Dialect& dialect, Calls& calls, Sink& sink);
@@ -32,6 +37,7 @@ struct KernelState {
   TextWriter out;
   NameScope names;
   std::vector<std::string> tensor_names; ///< by tensor; empty = not declared yet
+  std::set<uint32_t> words;              ///< register tensors of words without a format
   std::vector<int64_t> tensor_sizes;     ///< by tensor: elements of those in registers
   Expressions values;
   bool failed = false; ///< and reported

@@ -113,6 +113,17 @@ class Budgets(CliTest):
             self.assertEqual({k["precision"]["tf32"] for k in report["kernels"]}, {used})
             self.assertEqual(".tf32.tf32." in (self.dir / "product.sm_80.cu").read_text(), used == "used")
 
+    def test_weights_of_attention_in_tf32_are_numbers_until_they_are_words(self):
+        # The unit reads words; what is computed before is f32, whose bits they are.
+        text = (ROOT / "samples" / "attention.tg").read_text().replace(": f16", ": f32")
+        self.file("attention.tg", text)
+        self.tangc("attention.tg", "-t", "sm_80", "--allow-tf32")
+        source = (self.dir / "attention.sm_80.cu").read_text()
+        self.assertIn("mma_m16n8k8_f32_tf32", source)
+        self.assertRegex(source, r"float weight\[\d+\];")
+        self.assertNotRegex(source, r"uint32_t weight\[")
+        self.assertIn("(uint32_t *)(weight + t", source)
+
     def split(self, target, *words):
         self.tangc("product.tg", "-t", target, *words)
         name = target.split(":")[0]
