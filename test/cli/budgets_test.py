@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from support import CliTest, main
+from support import ROOT, CliTest, main
 
 # h is kept in f16, of which a rounding costs up to 2^-11.
 HALVES = """tg 1
