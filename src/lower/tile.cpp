@@ -2,6 +2,7 @@
 // operands pass through shared memory block_k deep, a thread owns thread_m x thread_n accumulators.
 // Without: one register tile, operands straight from memory.
 #include "base/check.h"
+#include "base/checked.h"
 #include "lower/emit.h"
 #include "lower/tile_axes.h"
 #include "lower/vectors.h"
@@ -155,7 +156,7 @@ private:
                   !graph::contiguous_along(g_, operand, c_.points[side.back()].index);
     int64_t total = int64_t{size} * f_.block_k;
     b_.spec("Move", "", {tile}, {}, [&] {
-      b_.loop("s", ceildiv_int(total, threads), LoopKind::unrolled, [&](ValueId s) {
+      b_.loop("s", tang::ceildiv(total, threads), LoopKind::unrolled, [&](ValueId s) {
         ValueId e = v.add(v.mul(s, v.integer(threads)), thread);
         auto load = [&] {
           const std::string names[] = {"p", "kk"};
@@ -187,8 +188,6 @@ private:
       });
     });
   }
-
-  static int64_t ceildiv_int(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
   void multiply(const Accumulators& acc, const std::vector<kernel::TensorId>& as,
                 const std::vector<kernel::TensorId>& bs, ValueId tx, ValueId ty, int tn, int tm,

@@ -1,6 +1,7 @@
 // Kernels that do not read each other run beside each other in one launch: where the first leaves
 // room on the machine, they fill it together, and one start is waited for instead of several. Only
 // where sizes are known: what fills the machine gains nothing by it.
+#include "base/checked.h"
 #include "graph/reads.h"
 #include "graph/streaming.h"
 #include "schedule/shapes.h"
@@ -15,10 +16,6 @@ namespace {
 
 /// More kernels in one are code that few blocks run.
 constexpr size_t most_beside = 4;
-
-int64_t ceildiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// Blocks of a kernel for one node; empty where its sizes are not known.
 std::optional<int64_t> blocks_of(const Graph& graph, const Comprehension& c,

@@ -1,13 +1,10 @@
 #include "schedule/product_tiles.h"
+#include "base/checked.h"
 #include <algorithm>
 
 namespace tang::schedule {
 
 namespace {
-
-int64_t ceildiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// From a block's start to its first product: a load from memory, and the start itself.
 constexpr int64_t start_ns = 1500;

@@ -11,27 +11,28 @@ namespace plan = tang::plan;
 
 namespace {
 
-/// Rates of an H200 and of an A100 (targets/devices/), as the driver hands them over.
 MatrixProduct half_product() {
   MatrixProduct product;
   product.precision = plan::Precision::bf16;
   return product;
 }
 
-Machine hopper(bool search) {
+/// Rates of an H200 and of an A100 (targets/devices/), as the driver hands them over.
+Machine rates(bool search, int64_t cache, int64_t products, int64_t shared, int load) {
   Machine machine;
+  machine.cache_bytes_per_us = cache, machine.product_flop_per_us = products;
+  machine.load_ns = load, machine.search = search;
+  if (search) machine.shared_bytes_per_us = shared;
+  return machine;
+}
+Machine hopper(bool search) {
+  Machine machine = rates(search, 8430000, 1070530560, 33454080, 254);
   machine.target = "sm_90a", machine.units = 132, machine.dynamic_shared_bytes = 232448;
-  machine.cache_bytes_per_us = 8430000, machine.product_flop_per_us = 1070530560;
-  machine.load_ns = 254, machine.search = search;
-  if (search) machine.shared_bytes_per_us = 33454080;
   return machine;
 }
 Machine ampere(bool search) {
-  Machine machine;
+  Machine machine = rates(search, 14438400, 311869440, 19491840, 140);
   machine.target = "sm_80", machine.units = 108, machine.dynamic_shared_bytes = 166912;
-  machine.cache_bytes_per_us = 14438400, machine.product_flop_per_us = 311869440;
-  machine.load_ns = 140, machine.search = search;
-  if (search) machine.shared_bytes_per_us = 19491840;
   return machine;
 }
 

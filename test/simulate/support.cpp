@@ -134,10 +134,17 @@ kernel::BufferId buffer_of(const Compiled& compiled, graph::TensorId id) {
 
 } // namespace
 
+bool rounds_factors(const Compiled& compiled) {
+  auto stored = [](const graph::Graph& graph) {
+    return std::count_if(graph.tensors.begin(), graph.tensors.end(),
+                         [](const graph::Tensor& t) { return t.store_given; });
+  };
+  return stored(compiled.graph) > stored(compiled.written);
+}
+
 driver::TestVectors data_of(const Compiled& compiled, uint64_t seed) {
   Sink sink;
-  // Where there are matrix units, computed factors are rounded to the format of the others.
-  driver::Rounding rounding{compiled.program.target != "c", compiled.tf32};
+  driver::Rounding rounding{rounds_factors(compiled), compiled.tf32};
   auto vectors = driver::make_test_vectors(compiled.written, compiled.dims, seed, rounding, sink);
   if (!vectors) fail(sink, "no data");
   return std::move(*vectors);

@@ -28,6 +28,9 @@ struct Compiled {
 /// Throws std::runtime_error with the diagnostics where that fails.
 Compiled compile(const Request& request);
 
+/// Whether a law stored computed factors in the format of others, which leaves more open.
+bool rounds_factors(const Compiled& compiled);
+
 /// Random inputs, and what the interpreter makes of them.
 driver::TestVectors data_of(const Compiled& compiled, uint64_t seed);
 
