@@ -153,7 +153,9 @@ std::string mismatch_of(const Row& row, const GroupShape& leaf) {
 std::string mismatch_of(const Row& row, const Rounding& leaf) {
   if (row.rounds == Rounds::no) return "it does not round";
   if (row.rounds != leaf.to) return fmt::format("it gives the {}", name(row.rounds));
-  return row.threads == 1 && row.operands.size() == 2 ? "" : "it has other operands";
+  if (row.threads != 1 || row.operands.size() != 2) return "it has other operands";
+  const Operand& dst = row.operands[0];
+  return dst.takes(leaf.format) ? "" : fmt::format("its result is {}", format_of(dst));
 }
 
 std::string mismatch_of(const Row& row, const Function& leaf) {
@@ -198,7 +200,9 @@ std::string to_text(const Leaf& leaf) {
                 format(f.type), f.contiguous, layout::to_text(f.fragment));
           },
           [](const Function& f) { return fmt::format("{} of f32", f.op); },
-          [](const Rounding& r) { return fmt::format("Move of f32 to the {} tf32", name(r.to)); },
+          [&](const Rounding& r) {
+            return fmt::format("Move of f32 to the {} {}", name(r.to), format(r.format, true));
+          },
           [&](const GroupShape& g) { return fmt::format("{} `{}`", name(g.kind), g.token); }},
       leaf);
 }

@@ -32,9 +32,11 @@ struct GroupShape {
   Kind kind = Kind::commit;
   std::string token;
 };
-/// An f32 in a register becomes what tf32 units are given of it.
+/// An f32 in a register becomes what tf32 units are given of it, or as many as fill a register
+/// become numbers of a narrower format.
 struct Rounding {
   Rounds to = Rounds::nearest;
+  graph::ElemType format = graph::ElemType::f32; ///< of the result; f32: tf32
 };
 /// A function of an f32 in a register, as exact as the unit is; subnormal results may be 0.
 struct Function {

@@ -28,9 +28,10 @@ std::string_view name(Memory memory);
 enum class Kind : uint8_t { move, matmul, unary, commit, wait, shfl, reduction, sync };
 std::string_view name(Kind kind);
 
-/// What a Move within the registers of a thread makes of an f32, so that tf32 units read it as it
-/// is: the nearest number that they read whole; or one of the two parts of a split product, `head`:
-/// the largest finite one towards 0 (of NaN the largest there is), and `rest`: what that leaves.
+/// What a Move within the registers of a thread makes of an f32, so that units read it as it is:
+/// the nearest that tf32 units read whole; or one of the parts of a split product in the
+/// destination's format, `head`: the largest finite one towards 0 (of NaN the largest), `rest`:
+/// what that leaves.
 enum class Rounds : uint8_t { no, nearest, head, rest };
 std::string_view name(Rounds rounds);
 

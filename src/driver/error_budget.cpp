@@ -118,8 +118,7 @@ std::optional<Dims> sizes_for_prediction(const graph::Graph& graph) {
 
 std::optional<std::vector<report::PredictedError>> errors_at(const graph::Graph& graph,
                                                              const Dims& dims, bool round_operands,
-                                                             const std::set<TensorId>& split,
-                                                             Sink& sink) {
+                                                             const Split& split, Sink& sink) {
   interpret::Values inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     TensorId id = graph.inputs[i];

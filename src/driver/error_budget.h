@@ -2,7 +2,7 @@
 // `budget y : rel 2e-3` and `--error-budget`: what the formats of a program cost its outputs.
 #include "driver/pipeline.h"
 #include "report/report.h"
-#include <set>
+#include <map>
 
 namespace tang::driver {
 
@@ -14,11 +14,13 @@ bool keeps_budget(const graph::Tensor& tensor, const report::PredictedError& err
 
 /// By how much each output (in the graph's order) is off when every operation, accumulator and
 /// intermediate has the format that generated code gives it, instead of f64, on random data. With
-/// `round_operands` by the operand rule too; `split`: results whose products are split. Reports
-/// what stops the interpreter.
-std::optional<std::vector<report::PredictedError>>
-errors_at(const graph::Graph& graph, const std::vector<int64_t>& dims, bool round_operands,
-          const std::set<graph::TensorId>& split, Sink& sink);
+/// `round_operands` by the operand rule too; `split`: results whose products are split, and into
+/// what. Reports what stops the interpreter.
+using Split = std::map<graph::TensorId, const graph::Pieces*>;
+std::optional<std::vector<report::PredictedError>> errors_at(const graph::Graph& graph,
+                                                             const std::vector<int64_t>& dims,
+                                                             bool round_operands,
+                                                             const Split& split, Sink& sink);
 /// Sizes of up to 64 for the dims that are free, as long as the interpreter runs them in some
 /// tenths of a second; empty where it does not.
 std::optional<std::vector<int64_t>> sizes_for_prediction(const graph::Graph& graph);

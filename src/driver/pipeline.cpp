@@ -252,14 +252,16 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
   // Products of f32 that a budget lets run as sums over parts, where matrix units gain by that.
   SplitProducts splits = split_products(result.graph, general, input, spec, options, machine, sink);
   if (!splits.nodes.empty())
-    stages.done("split_precision", fmt::format("{} nodes", splits.nodes.size()));
+    stages.done("split_precision",
+                fmt::format("{} nodes, {}", splits.nodes.size(), plan::name(splits.form)));
 
   // Which nodes share a kernel, and how each runs: fields that a person can read and change.
   result.plan = schedule::schedule(result.graph, options.level, machine);
   schedule::apply(input.schedule, result.graph, result.plan, machine, general, sink);
   if (!sink.ok()) return std::nullopt;
   if (std::vector<size_t> split = split_nodes(result.plan); !split.empty()) {
-    result.graph = rewrite::split_precision(std::move(result.graph), split);
+    result.graph =
+        rewrite::split_precision(std::move(result.graph), split, *plan::pieces_of(splits.form));
     result.errors = std::move(splits.errors);
   }
   stages.done(

@@ -9,11 +9,43 @@ namespace {
 
 using graph::TensorId;
 
-/// Whether three products of tf32 take less time than one outside matrix units.
-bool pays(const targets::Device& device) {
-  const targets::Roof* parts = device.roof(targets::RoofKey::tf32_mma_flop_per_s);
-  const targets::Roof* whole = device.roof(targets::RoofKey::f32_flop_per_s);
-  return parts && whole && 3 * whole->hard < parts->hard;
+/// Seconds for a flop of such a product, of f32 outside matrix units for `full`; empty where the
+/// device does not say.
+std::optional<double> seconds_of(plan::Precision form, const targets::Device* device) {
+  const graph::Pieces* pieces = plan::pieces_of(form);
+  targets::RoofKey key = !pieces ? targets::RoofKey::f32_flop_per_s
+                         : pieces->held == graph::ElemType::f32
+                             ? targets::RoofKey::tf32_mma_flop_per_s
+                             : targets::RoofKey::bf16_mma_flop_per_s;
+  const targets::Roof* roof = device ? device->roof(key) : nullptr;
+  if (!roof) return std::nullopt;
+  return (pieces ? double(pieces->products.size()) : 1.0) / roof->hard;
+}
+
+/// Whether the products of pieces take less time than one outside matrix units.
+bool pays(plan::Precision form, const targets::Device* device) {
+  auto split = seconds_of(form, device), whole = seconds_of(plan::Precision::full, device);
+  return split && whole && *split < *whole;
+}
+
+/// The forms to try, those of less time first: all read the same words, so that what their units
+/// take is what tells them apart (schedule/product_tiles.cpp). Those that a schedule names are
+/// asked for, whether they pay or not.
+std::vector<plan::Precision> forms_of(const schedule::StatedSchedule& stated,
+                                      const targets::Device* device) {
+  std::vector<plan::Precision> forms, asked;
+  for (const schedule::StatedKernel& kernel : stated)
+    for (const schedule::StatedVariant& variant : kernel.variants)
+      if (plan::is_split(variant.fields.precision)) asked.push_back(variant.fields.precision);
+  for (plan::Precision form : plan::all_precisions)
+    if (plan::is_split(form) &&
+        (asked.empty() ? pays(form, device)
+                       : std::find(asked.begin(), asked.end(), form) != asked.end()))
+      forms.push_back(form);
+  std::stable_sort(forms.begin(), forms.end(), [&](plan::Precision a, plan::Precision b) {
+    return seconds_of(a, device).value_or(0) < seconds_of(b, device).value_or(0);
+  });
+  return forms;
 }
 
 /// Outputs as the file states them, with their budgets; no law changes their order.
@@ -89,34 +121,35 @@ SplitProducts split_products(const graph::Graph& graph, bool general, const Inpu
                              const targets::TargetSpec& spec, const CompileOptions& options,
                              schedule::Machine& machine, Sink& sink) {
   std::vector<const graph::Tensor*> stated = stated_outputs(input.graph);
-  bool budgets = std::any_of(stated.begin(), stated.end(),
-                             [](const graph::Tensor* tensor) { return has_budget(*tensor); });
-  machine.split_pays = spec.device && pays(*spec.device);
-  // A schedule may ask for it where it does not pay.
-  if (!budgets || (!machine.split_pays && input.schedule.empty())) return {};
-  SplitProducts out{candidates(graph, stated, options.level, machine), {}};
-  if (out.nodes.empty()) return {};
-
-  std::string fault;
-  auto dims = sizes_for_prediction(graph);
-  std::set<TensorId> split;
-  for (size_t n : out.nodes) split.insert(result_of(graph.nodes[n]));
-  auto errors = dims ? errors_at(graph, *dims, options.native_operands, split, sink) : std::nullopt;
-  if (errors)
-    fault = fault_of(*errors, stated);
-  else if (!dims)
-    fault = "the interpreter would take too long to predict the error; leave dims free";
-  if (!errors || !fault.empty()) {
-    for (size_t n : out.nodes)
-      if (general && !fault.empty())
-        sink.report(Kind::law_stopped, graph.nodes[n].span,
-                    "split_precision: products of `{}` stay f32 on {}: {}",
-                    graph[result_of(graph.nodes[n])].name, spec.target->name, fault);
+  if (std::none_of(stated.begin(), stated.end(),
+                   [](const graph::Tensor* tensor) { return has_budget(*tensor); }))
     return {};
+  auto dims = sizes_for_prediction(graph);
+  std::string fault;
+  SplitProducts out;
+  for (plan::Precision form : forms_of(input.schedule, spec.device)) {
+    machine.split = form, machine.split_pays = pays(form, spec.device);
+    out = {form, candidates(graph, stated, options.level, machine), {}};
+    if (out.nodes.empty()) continue;
+    Split split;
+    for (size_t n : out.nodes) split[result_of(graph.nodes[n])] = plan::pieces_of(form);
+    auto errors =
+        dims ? errors_at(graph, *dims, options.native_operands, split, sink) : std::nullopt;
+    if (dims && !errors) return {}; // the sink knows why
+    fault = dims ? fault_of(*errors, stated)
+                 : "the interpreter would take too long to predict the error; leave dims free";
+    if (!fault.empty()) continue;
+    out.errors = std::move(*errors);
+    for (const auto& [id, pieces] : split) machine.may_split.insert(id);
+    return out;
   }
-  out.errors = std::move(*errors);
-  machine.may_split = std::move(split);
-  return out;
+  // The last form is the one that takes longest, and so the nearest.
+  for (size_t n : out.nodes)
+    if (general && !fault.empty())
+      sink.report(Kind::law_stopped, graph.nodes[n].span,
+                  "split_precision: products of `{}` stay f32 on {}: {}",
+                  graph[result_of(graph.nodes[n])].name, spec.target->name, fault);
+  return {};
 }
 
 } // namespace tang::driver

@@ -138,7 +138,7 @@ private:
   void emit_results();
   void emit_store(size_t result);
   void operand_rule(const graph::Reduction& reduction);
-  bool is_split(ExprId body) const;
+  const graph::Pieces* pieces_of(ExprId body) const;
   std::optional<ElemType> accumulator_of(Scalar scalar) const;
   std::unique_ptr<Facts> node_facts();
 

@@ -195,11 +195,13 @@ void Builder::operand_rule(const graph::Reduction& reduction) {
                                          narrow(b) ? std::nullopt : format_in(a)};
 }
 
-/// Whether a product is what a node of `split_products` sums.
-bool Builder::is_split(ExprId body) const {
-  return options_.emulate && options_.split_products && node_->reduction &&
-         node_->reduction->body[0] == body &&
-         options_.split_products->contains(node_->results[0].tensor);
+/// The pieces of a product's factors, where a node of `split_products` sums it.
+const graph::Pieces* Builder::pieces_of(ExprId body) const {
+  if (!options_.emulate || !options_.split_products || !node_->reduction ||
+      node_->reduction->body[0] != body)
+    return nullptr;
+  auto found = options_.split_products->find(node_->results[0].tensor);
+  return found == options_.split_products->end() ? nullptr : found->second;
 }
 
 Program Builder::node(const Comprehension& node, Span span) {

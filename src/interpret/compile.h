@@ -1,7 +1,8 @@
 #pragma once
 // One comprehension as register code (program.h).
+#include "graph/pieces.h"
 #include "interpret/program.h"
-#include <set>
+#include <map>
 #include <span>
 
 namespace tang::interpret {
@@ -12,7 +13,8 @@ struct CompileOptions {
   bool emulate = false;
   bool operand_rule = true;                                  ///< with `emulate`
   bool round_operations = false;                             ///< with `emulate`
-  const std::set<graph::TensorId>* split_products = nullptr; ///< with `emulate`; null: none
+  /// With `emulate`; null: none.
+  const std::map<graph::TensorId, const graph::Pieces*>* split_products = nullptr;
   graph::ElemType compute = graph::ElemType::f32; ///< emulated format of bodies and accumulators
   /// Outputs also keep their value before rounding, as tensor `id + graph.tensors.size()`.
   bool keep_unrounded = false;

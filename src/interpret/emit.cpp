@@ -177,7 +177,9 @@ void Builder::emit_real(const Expr& e, Key key, uint32_t d) {
     i.a = rounded(i.a, at->second.first);
     i.b = rounded(i.b, at->second.second);
   }
-  if (e.op == Op::mul && key.unit == 0 && is_split(key.id)) i.code = Code::split_product;
+  if (e.op == Op::mul && key.unit == 0)
+    if (const graph::Pieces* pieces = pieces_of(key.id))
+      i.code = Code::split_product, i.imm = pieces - graph::all_pieces;
   emit(i);
   round_operation(d);
 }

@@ -3,9 +3,9 @@
 // their elements in index order, row-major, starting from the identity.
 #include "diagnostics/sink.h"
 #include "graph/graph.h"
+#include "graph/pieces.h"
 #include "interpret/value.h"
 #include <map>
-#include <set>
 #include <span>
 
 namespace tang::interpret {
@@ -20,9 +20,9 @@ struct EvalOptions {
   bool operand_rule = true;
   /// With `emulate`: every operation on reals also rounds to that format, as machine code does.
   bool round_operations = false;
-  /// With `emulate`: sums of products that are taken of tf32 parts (the law split_precision), by
-  /// their first result. Each product then rounds as those of the parts do.
-  std::set<graph::TensorId> split_products;
+  /// With `emulate`: sums of products that are taken of pieces (the law split_precision), by their
+  /// first result. Each product then rounds as those of the pieces do.
+  std::map<graph::TensorId, const graph::Pieces*> split_products;
   /// Returned outputs are not rounded to their type. Readers of an output still see it rounded.
   bool unrounded_outputs = false;
   /// Return intermediates as well.

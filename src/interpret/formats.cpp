@@ -89,22 +89,42 @@ double round_to(ElemType type, double x) {
   return round_narrow(format_of(type), x);
 }
 
-double cut_tf32(double x) {
+namespace {
+
+/// `x` as f32 without the lower bits of its word.
+double cut(double x, uint32_t kept) {
   if (std::isnan(x)) return x;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(x)) & ~uint32_t{0x1fff});
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(x)) & kept);
 }
 
-double tf32_head(double x) {
-  constexpr double largest = 0x1.ffcp127;
-  return std::isnan(x) ? largest : cut_tf32(std::clamp(x, -largest, largest));
+} // namespace
+
+double cut_tf32(double x) {
+  return cut(x, ~uint32_t{0x1fff});
 }
 
-double split_product(double a, double b) {
+double head_of(ElemType held, double x) {
+  bool tf32 = held == ElemType::f32;
+  TANG_CHECK(tf32 || held == ElemType::bf16, "`{}` holds no pieces", graph::info(held).name);
+  const double largest = tf32 ? 0x1.ffcp127 : format_of(held).largest;
+  if (std::isnan(x)) return largest;
+  return cut(std::clamp(x, -largest, largest), tf32 ? ~uint32_t{0x1fff} : ~uint32_t{0xffff});
+}
+
+double rest_of(ElemType held, double x) {
+  return round_to(held, x - head_of(held, x));
+}
+
+double split_product(const graph::Pieces& pieces, double a, double b) {
+  TANG_CHECK(pieces.count == 2, "{} pieces of {}", pieces.count, pieces.name);
   auto f32 = [](double x) { return round_to(ElemType::f32, x); };
-  double head_a = tf32_head(a), head_b = tf32_head(b);
-  double rest_a = cut_tf32(a - head_a), rest_b = cut_tf32(b - head_b);
-  double small = f32(f32(rest_a * head_b) + f32(head_a * rest_b));
-  return f32(small + f32(head_a * head_b));
+  auto read = [&](double x) { return pieces.held == ElemType::f32 ? cut_tf32(x) : x; };
+  auto piece = [&](int index, double x) {
+    return read(index == 0 ? head_of(pieces.held, x) : rest_of(pieces.held, x));
+  };
+  double sum = -0.0;
+  for (auto [of_a, of_b] : pieces.products) sum = f32(sum + f32(piece(of_a, a) * piece(of_b, b)));
+  return sum;
 }
 
 double round_integer_to(ElemType type, int64_t x) {

@@ -5,7 +5,7 @@
 // even, with subnormals. f32, f16 and bf16 overflow to infinity; f8e4m3 (the variant without
 // infinity, OCP 8-bit floating point specification) and f8e5m2 saturate, infinities included. NaN
 // stays NaN.
-#include "graph/type.h"
+#include "graph/pieces.h"
 #include <cstdint>
 
 namespace tang::interpret {
@@ -17,11 +17,14 @@ double round_to(ElemType type, double x);
 /// `x` as f32 without the 13 lower bits of its mantissa, which tf32 units do not read. NaN stays
 /// NaN.
 double cut_tf32(double x);
-/// The part of `x` that a split product takes first: finite, cut towards 0; the largest for NaN.
-double tf32_head(double x);
-/// The product of two f32 as the sum of three over their tf32 parts (the law split_precision), each
+/// The part of an f32 that a split product takes first, in a format of pieces: finite, cut towards
+/// 0; the largest for NaN.
+double head_of(ElemType held, double x);
+/// What the head leaves, as a register holds it: rounded to nearest, f32 for tf32.
+double rest_of(ElemType held, double x);
+/// The product of two f32 as the sum of those of their pieces (the law split_precision), each
 /// operation in f32.
-double split_product(double a, double b);
+double split_product(const graph::Pieces& pieces, double a, double b);
 /// The value of an integer in the real format `type`, rounded once also above 2^53.
 double round_integer_to(ElemType type, int64_t x);
 

@@ -55,7 +55,9 @@ inline void compute(const Instruction& i, Word* r) {
   case Code::multiply_wrapping: r[i.d] = r[i.a] * r[i.b]; break;
   case Code::add_real: r[i.d] = word(real(i.a) + real(i.b)); break;
   case Code::subtract_real: r[i.d] = word(real(i.a) - real(i.b)); break;
-  case Code::split_product: r[i.d] = word(split_product(real(i.a), real(i.b))); break;
+  case Code::split_product:
+    r[i.d] = word(split_product(graph::all_pieces[i.imm], real(i.a), real(i.b)));
+    break;
   case Code::multiply_real: r[i.d] = word(real(i.a) * real(i.b)); break;
   case Code::divide_real: r[i.d] = word(real(i.a) / real(i.b)); break;
   case Code::min_real: {

@@ -35,7 +35,7 @@ enum class Code : uint8_t {
   add_real,
   subtract_real,
   multiply_real,
-  split_product, ///< of reals, as the sum of three over tf32 parts
+  split_product, ///< of reals, as the sum of those of their pieces
   divide_real,
   min_real,
   max_real,
@@ -82,7 +82,7 @@ struct Instruction {
   graph::ElemType type = graph::ElemType::f64;
   bool flag = false; ///< push_top: values are reals
   uint32_t d = 0, a = 0, b = 0, c = 0;
-  int64_t imm = 0;     ///< factor, extent or K
+  int64_t imm = 0;     ///< factor, extent, K, or number in graph::all_pieces
   uint32_t target = 0; ///< of jumps
 };
 

@@ -10,14 +10,15 @@ MatrixFrame::MatrixFrame(const Emission& emission)
     : e(emission), g(e.graph), f(e.fields),
       c(std::get<graph::Comprehension>(e.nodes[0]->definition)), b(e.graph, e.name),
       terms(b, compute_type(e.graph, e.nodes)), axes(terms, c),
-      format(plan::format_of(f.precision)), split(plan::is_split(f.precision)) {
-  tf32 = split || f.precision == plan::Precision::tf32;
+      format(plan::format_of(f.precision)), pieces(plan::pieces_of(f.precision)) {
+  graph::ElemType held = pieces ? pieces->held : format;
+  tf32 = held == graph::ElemType::f32, paired = pieces && !tf32;
   for (const auto& [step, last] : e.steps) b.declare_step(step, last);
   graph::Sides sides = graph::sides_of(g, c);
   batch = sides.batch, rows.axes = sides.m, cols.axes = sides.n;
   bool whole = graph::scalar_of(format) == graph::Scalar::integer;
   sum = whole ? Type::i32 : Type::f32;
-  product = ask(b, e.machine, atomics::Product{element_type(sum), format, format, tf32});
+  product = ask(b, e.machine, atomics::Product{element_type(sum), held, held, tf32});
   TANG_CHECK(product, "`{}` is no product for matrix units", e.name);
   const Layout& d = product->operands[0].layout;
   atom_m = extent_along(d, "m"), atom_n = extent_along(d, "n");

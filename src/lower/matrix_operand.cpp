@@ -31,22 +31,23 @@ MatrixOperand::MatrixOperand(MatrixFrame& frame, ExprId operand, const MatrixPoi
       warp_(warp), atom_(extent_along(fragment.layout, name_)), values_(fragment.values) {
   along_sum_ = !graph::contiguous_along(f_.g, operand, f_.c.points[points.axes.back()].index);
   choose_load(fragment.layout);
-  if (!f_.tf32) return;
-  auto rounding = [&](atomics::Rounds to) {
-    const atomics::Row* row = ask(f_.b, f_.e.machine, atomics::Rounding{to});
-    TANG_CHECK(row, "nothing makes the {} tf32 for `{}`", atomics::name(to), f_.e.name);
+  auto rounding = [&](atomics::Rounds to, graph::ElemType held) {
+    const atomics::Row* row = ask(f_.b, f_.e.machine, atomics::Rounding{to, held});
+    TANG_CHECK(row, "nothing makes the {} of an f32 for `{}`", atomics::name(to), f_.e.name);
     return row;
   };
-  if (f_.split)
-    head_ = rounding(atomics::Rounds::head), rest_ = rounding(atomics::Rounds::rest);
-  else
-    round_ = rounding(atomics::Rounds::nearest);
+  if (f_.pieces)
+    for (atomics::Rounds to : {atomics::Rounds::head, atomics::Rounds::rest})
+      cuts_.push_back(rounding(to, f_.pieces->held));
+  else if (f_.tf32)
+    round_ = rounding(atomics::Rounds::nearest, f_.format);
 }
 
-/// As many fragments at once as an instruction loads; else each register by itself.
+/// As many fragments at once as an instruction loads; else each register by itself, or a pair of
+/// neighbours of which a register will hold pieces.
 void MatrixOperand::choose_load(const Layout& fragment) {
   for (int group : {4, 2, 1}) {
-    if (warp_ % (atom_ * group) != 0) continue;
+    if (f_.paired || warp_ % (atom_ * group) != 0) continue;
     atomics::FragmentShape shape{f_.format, repeated(fragment, group, name_),
                                  along_sum_ ? "k" : name_};
     whole_ = atomics::find_fragment_load(f_.e.machine.target, shape);
@@ -56,24 +57,28 @@ void MatrixOperand::choose_load(const Layout& fragment) {
     return;
   }
   fragment_ = fragment;
+  if (f_.paired && along_sum_) at_once_ = 2;
   each_ = ask(f_.b, f_.e.machine,
               atomics::MoveShape{Memory::registers, Memory::shared, f_.format,
-                                 graph::info(f_.format).bits / 8});
+                                 at_once_ * graph::info(f_.format).bits / 8});
   TANG_CHECK(each_ && graph::info(f_.format).bits == 32, "nothing loads a fragment of `{}`",
              f_.e.name);
 }
 
 void MatrixOperand::allocate() {
   // A line of 16 bytes more than a power of two begins in other banks than the next; values that
-  // are loaded one by one take eight banks of each of four lines.
-  int bytes = each_ ? 32 : 16, pitch = inner() + bytes * 8 / graph::info(f_.format).bits;
+  // are loaded one by one take eight banks of each of four lines, or of every other of eight.
+  int bytes = each_ && !(f_.paired && !along_sum_) ? 32 : 16, pitch = inner() + bytes * 8 / graph::info(f_.format).bits;
   tile_ = f_.b.shared(name_ + "_tile", f_.format, {f_.f.pipeline, outer(), inner()},
                       {int64_t{outer()} * pitch, pitch, 1});
-  fragments_ = f_.b.fragments(name_ + "_frag", f_.format,
-                              {2, warp_ / (atom_ * group_), int64_t{values_} * group_});
-  if (f_.split)
-    rests_ = f_.b.fragments(name_ + "_rest", f_.format,
-                            {1, warp_ / (atom_ * group_), int64_t{values_} * group_});
+  auto fragments = [&](const char* name, graph::ElemType type, int buffers) {
+    return f_.b.fragments(name_ + name, type,
+                          {buffers, warp_ / (atom_ * group_), int64_t{values_} * group_});
+  };
+  fragments_ = fragments("_frag", f_.format, f_.paired ? 1 : 2);
+  if (!f_.pieces) return;
+  pieces_ = {f_.paired ? fragments("_head", f_.pieces->held, 1) : fragments_,
+             fragments("_rest", f_.pieces->held, 1)};
 }
 
 void MatrixOperand::place() {
@@ -186,7 +191,7 @@ void MatrixOperand::load_each(int buffer, ValueId slot, int k) {
   auto at = lane_coordinates(f_.b, f_.lane, parts[0]);
   f_.b.loop("i", warp_ / atom_, LoopKind::unrolled, [&](ValueId i) {
     ValueId first = v.add(v.add(points_.warp_first, v.mul(i, v.integer(atom_))), at[name_]);
-    for (int value = 0; value < values_; ++value) {
+    for (int value = 0; value < values_; value += at_once_) {
       auto offsets = offsets_of(parts[1], value);
       ValueId point = v.add(first, v.integer(offsets[name_])),
               term = v.add(v.integer(k + offsets["k"]), at["k"]);
@@ -207,15 +212,20 @@ void MatrixOperand::round(int buffer, ValueId i) {
   });
 }
 
+/// The head last: it may lie where the words do.
 void MatrixOperand::split(int buffer) {
-  if (!f_.split) return;
+  if (!f_.pieces) return;
   auto& v = f_.b.values();
-  f_.b.spec("Move", "", {fragments_, rests_}, {fragments_}, [&] {
+  int each = f_.paired ? 2 : 1;
+  f_.b.spec("Move", "", pieces_, {fragments_}, [&] {
     f_.b.loop("i", warp_ / (atom_ * group_), LoopKind::unrolled, [&](ValueId i) {
-      f_.b.loop("e", int64_t{values_} * group_, LoopKind::unrolled, [&](ValueId e) {
-        Ref value{fragments_, {v.integer(buffer), i, e}}, rest{rests_, {v.integer(0), i, e}};
-        f_.b.emit({kernel::Atom{rest_, {rest, value}, {}, {}}});
-        f_.b.emit({kernel::Atom{head_, {value, value}, {}, {}}});
+      f_.b.loop("e", int64_t{values_} * group_ / each, LoopKind::unrolled, [&](ValueId e) {
+        ValueId first = v.mul(e, v.integer(each));
+        Ref words{fragments_, {v.integer(buffer), i, first}};
+        for (int n = f_.pieces->count; n-- > 0;) {
+          Ref piece{pieces_[n], {v.integer(buffer_of(n, buffer)), i, first}};
+          f_.b.emit({kernel::Atom{cuts_[n], {piece, words}, {}, {}}});
+        }
       });
     });
   });

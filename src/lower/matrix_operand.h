@@ -23,12 +23,15 @@ public:
   bool through_registers() const { return unit() > f_.f.vector; }
   /// Loads the fragments of a warp from term `k` of a slot on.
   void load(int buffer, ValueId slot, int k);
-  /// Makes heads of the fragments in a buffer, and keeps their rests, where factors are split.
+  /// Makes pieces of the fragments in a buffer, where factors are split.
   void split(int buffer);
-  /// The first register of fragment number `i`; of a split factor that of the head.
+  /// The first register of fragment number `i`.
   kernel::Ref fragment(int buffer, ValueId i) { return at(fragments_, buffer, i); }
-  kernel::Ref rest(ValueId i) { return at(rests_, 0, i); }
-  kernel::TensorId registers() const { return fragments_; }
+  /// The same of a piece of a split factor.
+  kernel::Ref piece(int number, int buffer, ValueId i) {
+    return at(pieces_[number], buffer_of(number, buffer), i);
+  }
+  kernel::TensorId registers() const { return pieces_.empty() ? fragments_ : pieces_[0]; }
   kernel::TensorId tile() const { return tile_; }
   /// Neighbours in memory are terms of the sum.
   bool along_sum() const { return along_sum_; }
@@ -39,6 +42,8 @@ private:
   void load_each(int buffer, ValueId slot, int k);
   void round(int buffer, ValueId i);
   kernel::Ref at(kernel::TensorId registers, int buffer, ValueId i);
+  /// Heads of f32 lie where the words did, every other piece in one buffer of its own.
+  int buffer_of(int piece, int buffer) const { return piece == 0 && !f_.paired ? buffer : 0; }
   kernel::Ref tile_element(ValueId slot, ValueId point, ValueId term) const;
   kernel::Ref memory();
   void copy(ValueId slot, ValueId step, ValueId line, int element);
@@ -57,8 +62,11 @@ private:
   int group_ = 1;                              ///< fragments that are loaded together
   std::optional<atomics::FragmentLoad> whole_; ///< by a warp together
   layout::Layout fragment_;                    ///< or value by value
-  const atomics::Row *each_ = nullptr, *round_ = nullptr, *head_ = nullptr, *rest_ = nullptr;
-  kernel::TensorId tile_, fragments_, rests_;
+  int at_once_ = 1;                            ///< so many that are neighbours
+  const atomics::Row *each_ = nullptr, *round_ = nullptr;
+  std::vector<const atomics::Row*> cuts_; ///< what makes each piece of a word, or of a pair
+  std::vector<kernel::TensorId> pieces_;
+  kernel::TensorId tile_, fragments_;
   kernel::TensorId ahead_; ///< the thread's part of a chunk that comes through registers
   ValueId chunk_, row_;    ///< the thread's unit of a line, and its first line
 };

@@ -54,7 +54,7 @@ private:
     for (MatrixOperand& operand : operands_) operand.allocate(), operand.place();
     for (MatrixSum& sum : sums_) {
       sum.units = sum.total = registers("acc");
-      if (frame_.split) sum.units = registers("part");
+      if (frame_.pieces) sum.units = registers("part");
       clear(sum.total);
     }
     main_loop();
@@ -112,19 +112,21 @@ private:
               next = b_.let("next", v.binary(Op::mod, v.add(k, v.integer(1)), ring)),
               filled = b_.let("filled", v.binary(Op::mod, coming, ring));
       settle(filled);
-      if (frame_.split)
+      if (frame_.pieces)
         for (const MatrixSum& sum : sums_) clear(sum.units);
       // An even number of rounds: the first of a chunk is always in the same buffer. Copies start
-      // a few in every round, so that products run beside all of them.
+      // a few in every round, so that products run beside all of them. Words of which pieces were
+      // made leave their registers to the next.
       for (int q = 0; q < rounds; ++q) {
         bool last = q + 1 == rounds;
+        if (frame_.paired) split(0);
         if (last) arrive();
-        load((q + 1) % 2, last ? next : slot, last ? 0 : (q + 1) * frame_.atom_k);
+        load(frame_.paired ? 0 : (q + 1) % 2, last ? next : slot, last ? 0 : (q + 1) * frame_.atom_k);
         if (!last) fill(filled, later, q, rounds - 1);
         if (q + 2 == rounds) commit();
         multiply(q % 2);
       }
-      if (frame_.split)
+      if (frame_.pieces)
         for (const MatrixSum& sum : sums_) add_chunk(sum);
     });
   }
@@ -169,23 +171,27 @@ private:
     });
   }
 
-  void multiply(int buffer) {
+  void split(int buffer) {
     for (MatrixOperand& operand : operands_) operand.split(buffer);
+  }
+
+  void multiply(int buffer) {
+    if (!frame_.paired) split(buffer);
     for (const MatrixSum& sum : sums_)
       b_.spec("MatMul", "", {sum.units}, {sum.a->registers(), sum.b->registers()},
               [&] { multiply(sum, buffer); });
   }
 
-  /// Small products go first, each kind over all sums, which do not wait for each other.
+  /// Each product of pieces over all sums, which do not wait for each other.
   void multiply(const MatrixSum& sum, int buffer) {
-    auto a = [&](ValueId i) { return sum.a->fragment(buffer, i); };
-    auto b = [&](ValueId j) { return sum.b->fragment(buffer, j); };
-    if (frame_.split) {
+    if (!frame_.pieces)
+      return add_products(
+          sum, [&](ValueId i) { return sum.a->fragment(buffer, i); },
+          [&](ValueId j) { return sum.b->fragment(buffer, j); });
+    for (graph::PieceProduct of : frame_.pieces->products)
       add_products(
-          sum, [&](ValueId i) { return sum.a->rest(i); }, b);
-      add_products(sum, a, [&](ValueId j) { return sum.b->rest(j); });
-    }
-    add_products(sum, a, b);
+          sum, [&](ValueId i) { return sum.a->piece(of.a, buffer, i); },
+          [&](ValueId j) { return sum.b->piece(of.b, buffer, j); });
   }
 
   void add_products(const MatrixSum& sum, const std::function<kernel::Ref(ValueId i)>& a,

@@ -2,6 +2,7 @@
 // How a graph runs: which nodes share a kernel, in which order, and the schedule fields of each
 // kernel variant. Fields never change the mathematics.
 #include "graph/graph.h"
+#include "graph/pieces.h"
 
 namespace tang::plan {
 
@@ -17,17 +18,24 @@ inline constexpr Emitter all_emitters[] = {Emitter::point, Emitter::row, Emitter
 std::string_view name(Emitter emitter);
 
 /// The format in which factors of products are held.
-/// `tf32x3`: f32 as the sum of two tf32, and three products of these for one (the law
-/// split_precision).
-enum class Precision : uint8_t { full, f16, bf16, tf32, i8, u8, tf32x3 };
+/// `tf32x3`, `bf16x3`: f32 as the sum of two tf32 or bf16, and three products of these for one (the
+/// law split_precision).
+enum class Precision : uint8_t { full, f16, bf16, tf32, i8, u8, tf32x3, bf16x3 };
 inline constexpr Precision all_precisions[] = {Precision::full,  Precision::f16, Precision::bf16,
                                                Precision::tf32,  Precision::i8,  Precision::u8,
-                                               Precision::tf32x3};
+                                               Precision::tf32x3, Precision::bf16x3};
 std::string_view name(Precision precision);
 /// Of a precision that is not `full`: the format in memory.
 graph::ElemType format_of(Precision precision);
-/// Whether a factor is several numbers that matrix units multiply one by one.
-bool is_split(Precision precision);
+/// The numbers that a factor is split into, which matrix units multiply one by one; null where a
+/// factor is one number.
+const graph::Pieces* pieces_of(Precision precision);
+inline bool is_split(Precision precision) {
+  return pieces_of(precision) != nullptr;
+}
+/// Bits of factors that matrix units read for one product of two, added up over its pieces: what
+/// its time is proportional to.
+int bits_of_product(Precision precision);
 /// The precision of factors that are not split in this format; `full` where there is none. `tf32`:
 /// f32 may lose bits.
 Precision precision_of(graph::ElemType format, bool tf32);

@@ -25,18 +25,35 @@ std::string_view name(Precision precision) {
   case Precision::i8: return "i8";
   case Precision::u8: return "u8";
   case Precision::tf32x3: return "tf32x3";
+  case Precision::bf16x3: return "bf16x3";
   }
   return "";
 }
 
 graph::ElemType format_of(Precision precision) {
   TANG_CHECK(precision != Precision::full, "full precision has no format of its own");
-  bool f32 = precision == Precision::tf32 || precision == Precision::tf32x3;
+  bool f32 = precision == Precision::tf32 || is_split(precision);
   return *graph::type_of_name(f32 ? "f32" : name(precision));
 }
 
-bool is_split(Precision precision) {
-  return precision == Precision::tf32x3;
+const graph::Pieces* pieces_of(Precision precision) {
+  switch (precision) {
+  case Precision::tf32x3: return &graph::tf32x3;
+  case Precision::bf16x3: return &graph::bf16x3;
+  case Precision::full:
+  case Precision::f16:
+  case Precision::bf16:
+  case Precision::tf32:
+  case Precision::i8:
+  case Precision::u8: break;
+  }
+  return nullptr;
+}
+
+int bits_of_product(Precision precision) {
+  const graph::Pieces* pieces = pieces_of(precision);
+  if (!pieces) return graph::info(format_of(precision)).bits;
+  return static_cast<int>(pieces->products.size()) * graph::info(pieces->held).bits;
 }
 
 int copied_at_once(const Fields& fields) {

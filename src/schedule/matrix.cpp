@@ -110,7 +110,7 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
     product.precision = plan::precision_of(type, machine.allow_tf32);
     if (type == ElemType::f32 && product.sums == 1 &&
         machine.may_split.contains(c.results[0].tensor))
-      product.precision = plan::Precision::tf32x3;
+      product.precision = machine.split;
     if (product.precision == plan::Precision::full) return std::nullopt;
     const Axis* axis = contiguous_axis(graph, c, operand, *side, product.copied());
     bool along_points = axis && axis != &c.reduction->axes.back();
@@ -120,10 +120,11 @@ std::optional<MatrixProduct> matrix_product(const Graph& graph, const Comprehens
       product.vectors.push_back(axis->extent);
   }
   bool whole = graph::scalar_of(*format) == graph::Scalar::integer;
-  product.row = atomics::find(
-      machine.target, atomics::Product{whole ? ElemType::i32 : ElemType::f32, *format, *format,
-                                       product.precision == plan::Precision::tf32 ||
-                                           product.precision == plan::Precision::tf32x3});
+  const graph::Pieces* pieces = plan::pieces_of(product.precision);
+  ElemType multiplied = pieces ? pieces->held : *format;
+  product.row = atomics::find(machine.target,
+                              atomics::Product{whole ? ElemType::i32 : ElemType::f32, multiplied,
+                                               multiplied, multiplied == ElemType::f32});
   if (!product.row ||
       !atomics::find(machine.target, atomics::GroupShape{atomics::Kind::commit, "cp_async"}))
     return std::nullopt;
@@ -241,7 +242,8 @@ std::optional<ProductSizes> sizes_of(const Graph& graph, const Comprehension& c,
        batch = fixed_size(graph, c, sides.batch);
   if (!rows || !cols || !batch) return std::nullopt;
   // Sums that share a tile are columns of one.
-  ProductSizes sizes{*rows, *cols * product.sums, 1, *batch, product.bits()};
+  ProductSizes sizes{*rows,  *cols * product.sums, 1,
+                     *batch, product.bits(),       plan::bits_of_product(product.precision)};
   for (const Axis& axis : c.reduction->axes)
     sizes.depth *= std::clamp<int64_t>(graph.exprs.as_integer(axis.extent).value_or(1024), 1,
                                        int64_t{1} << 20);

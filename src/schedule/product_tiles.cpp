@@ -57,9 +57,10 @@ int64_t time_ns(const Tile& t, const ProductSizes& sizes, const Machine& machine
     int64_t one = std::max<int64_t>(1, rate / machine.units);
     return rate > 0 ? ceildiv(amount * (1000 / step), one) * step : 0;
   };
-  // A warp uses one unit: those that have none are idle. Units take half as long for half the bits.
+  // A warp uses one unit: those that have none are idle. Units take half as long for half the bits,
+  // and one product after the other where factors are split.
   int64_t warps = ceildiv(t.warps(), matrix_units) * matrix_units,
-          flop = 2 * warps * t.warp_m * t.warp_n * sizes.depth * sizes.bits / 16;
+          flop = 2 * warps * t.warp_m * t.warp_n * sizes.depth * sizes.multiplied / 16;
   // Each line is copied once, and read by every warp that multiplies it.
   int64_t line = sizes.depth * sizes.bits / 8, copied = (t.block_m + t.block_n) * line,
           read = t.warps() * int64_t{t.warp_m + t.warp_n} * line;
@@ -114,22 +115,24 @@ int64_t best_parts(const Tiles& few, std::span<const Tile> others, const Product
   return best;
 }
 
-int registers_of(const Tile& t, bool split) {
-  // Rows of atomics/: 4 registers of 16 rows, 2 of 8 columns. Parts of factors that are split lie
-  // beside them, and so do the sums of a chunk.
+int registers_of(const Tile& t, plan::Precision precision) {
+  // Rows of atomics/: 4 registers of 16 rows, 2 of 8 columns. Pieces of factors that are split lie
+  // beside one buffer of words (heads of f32 in the place of words, of which there are two), and so
+  // do the sums of a chunk.
+  const graph::Pieces* pieces = plan::pieces_of(precision);
+  int buffers = pieces ? 2 + pieces->count - (pieces->held == graph::ElemType::f32) : 2;
   int sums = t.warp_m * t.warp_n / 32, fragments = t.warp_m / 16 * 4 + t.warp_n / 8 * 2;
   constexpr int others = 40;
-  return (split ? 2 : 1) * sums + (split ? 3 : 2) * fragments + others;
+  return (pieces ? 2 : 1) * sums + buffers * fragments + others;
 }
 
 std::vector<Tile> searched_tiles(const MatrixProduct& product, const Machine& machine) {
   constexpr int most_registers = 255; // that an instruction can name
-  const bool split = plan::is_split(product.precision);
   std::vector<Tile> tiles;
   auto add_rings = [&](Tile t) {
     int threads = t.warps() * machine.warp;
     if (t.warps() < matrix_units || threads > machine.max_threads ||
-        registers_of(t, split) > std::min(most_registers, machine.registers / threads))
+        registers_of(t, product.precision) > std::min(most_registers, machine.registers / threads))
       return;
     for (int depth : {128, 64})
       for (int pipeline : {4, 3, 5, 6, 2}) {

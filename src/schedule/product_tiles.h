@@ -29,10 +29,11 @@ inline const Tiles& tiles_of(plan::Precision precision) {
 inline constexpr Tile unaligned_tile{128, 128, 64, 64, 32, 2, 8},
     small_unaligned_tile{64, 64, 64, 32, 32, 2, 1};
 
-/// Extents of a product, and bits of its factors.
+/// Extents of a product, bits of its factors in memory, and of those that units multiply for one
+/// product of two (plan::bits_of_product).
 struct ProductSizes {
   int64_t rows = 0, cols = 0, depth = 0, batch = 1;
-  int bits = 16;
+  int bits = 16, multiplied = 16;
 };
 
 /// The tile of each of `sums` sums that share the accumulators of a thread: narrower ones.
@@ -61,7 +62,7 @@ int64_t best_parts(const Tiles& few, std::span<const Tile> others, const Product
                    int64_t usual, const Machine& machine);
 
 /// 32-bit registers of a thread: its sums, two buffers of fragments, places and counters.
-int registers_of(const Tile& tile, bool split);
+int registers_of(const Tile& tile, plan::Precision precision);
 /// Tiles of a wider search, those that come first preferred: whatever has a warp for each matrix
 /// unit of a multiprocessor, and fits its registers and shared memory.
 std::vector<Tile> searched_tiles(const MatrixProduct& product, const Machine& machine);

@@ -84,7 +84,7 @@ private:
         return;
       }
     reader_.report(Kind::table_bad_value, reader_.place(fields, key),
-                   "`{}` is full, f16, bf16, tf32, i8, u8 or tf32x3, not `{}`", key, text);
+                   "`{}` is full, f16, bf16, tf32, i8, u8, tf32x3 or bf16x3, not `{}`", key, text);
   }
   void value(const Table& fields, std::string_view name, int least, int greatest, int& out) {
     int64_t number = reader_.integer(fields, name);

@@ -30,9 +30,10 @@ struct Machine {
   /// A computed factor of a product may be rounded to the format of the other, as matrix units need
   /// (language.md 5, operand rule).
   bool rounds_operands = true;
-  /// Results whose products of f32 may run as sums over parts: a budget holds with them.
+  /// Results whose products of f32 may run as sums over pieces of this form: a budget holds so.
   std::set<graph::TensorId> may_split;
-  bool split_pays = false; ///< three products of tf32 take less time than one of f32
+  bool split_pays = false; ///< these products take less time than one of f32
+  plan::Precision split = plan::Precision::tf32x3;
 };
 
 /// level 0: one naive point kernel per comprehension. From 1: rows and tiles. What tells 2 and 3

@@ -132,7 +132,8 @@ class Budgets(CliTest):
         says = any("split_precision: each product of `y`" in line for k in report["kernels"] for line in k["derivation"])
         self.assertEqual(says, bool(used))
         if name != "c":
-            self.assertEqual(".tf32.tf32." in (self.dir / f"product.{name}.cu").read_text(), bool(used))
+            text = (self.dir / f"product.{name}.cu").read_text()
+            self.assertEqual({way for way, mark in (("tf32x3", ".tf32.tf32."), ("bf16x3", ".bf16.bf16.")) if mark in text}, used)
         return used, [k["error"]["predicted_rel"] for k in report["kernels"]]
 
     def test_products_of_f32_are_split_where_a_budget_allows_it(self):
@@ -144,6 +145,23 @@ class Budgets(CliTest):
         self.assertLess(predicted, 2e-6)
         self.file("product.tg", PRODUCT + "budget y : rel 1e-5\n")
         self.assertEqual(self.split("sm_90a")[0], {"tf32x3"})
+
+    def test_the_form_of_the_least_time_that_keeps_the_budget_is_chosen(self):
+        self.file("product.tg", PRODUCT)
+        used, (predicted,) = self.split("sm_80", "--error-budget=1e-4")
+        self.assertEqual(used, {"bf16x3"})
+        self.assertLess(1e-6, predicted)
+        self.assertLess(predicted, 3e-5)
+        # A schedule may ask for the other.
+        self.file("product.tg", PRODUCT.replace("..4096", "..4096 step 4"))
+        fields = ("steps:\n- kernel: y\n  variants:\n  - fields: {{threads: 64, vector: 4, block_m: 32, block_n: 32, block_k: 32, "
+                  "precision: {}, warp_m: 32, warp_n: 16, pipeline: 2, stage: true}}\n")
+        for form, budget in ("tf32x3", "1e-4"), ("bf16x3", "1e-4"), ("tf32x3", "1e-5"):
+            self.file("fields.yaml", fields.format(form))
+            self.assertEqual(self.split("sm_80", "--schedule=fields.yaml", f"--error-budget={budget}")[0], {form})
+        self.file("fields.yaml", fields.format("bf16x3"))
+        err = self.tangc("product.tg", "-t", "sm_80", "--schedule=fields.yaml", "--error-budget=2e-7", code=1).err
+        self.assertIn("`precision: bf16x3` needs an error budget that the prediction keeps", err)
 
     def test_products_are_split_only_where_that_is_faster(self):
         self.file("product.tg", PRODUCT)

@@ -131,7 +131,8 @@ TEST_CASE("no sample is modelled slower, and all tiles are legal", "[search]") {
         auto sides = sides_of(graph, c);
         ProductSizes sizes{*fixed_size(graph, c, sides.m), *fixed_size(graph, c, sides.n), 1,
                            *fixed_size(graph, c, sides.batch),
-                           info(plan::format_of(variant.fields.precision)).bits};
+                           info(plan::format_of(variant.fields.precision)).bits,
+                           plan::bits_of_product(variant.fields.precision)};
         for (const Axis& axis : c.reduction->axes)
           sizes.depth *= *graph.exprs.as_integer(axis.extent);
         // Sums that share a tile are columns of one.
@@ -201,9 +202,9 @@ TEST_CASE("what makes a tile slow", "[search]") {
   }
   SECTION("registers") {
     // 8 warps of 64 x 64 have 255 registers a thread, 16 have 128.
-    CHECK(registers_of({256, 128, 128, 64, 64, 3, 1}, false) <= 255);
+    CHECK(registers_of({256, 128, 128, 64, 64, 3, 1}, plan::Precision::bf16) <= 255);
     for (const Tile& t : searched_tiles(half_product(), machine))
-      CHECK(registers_of(t, false) * t.warps() * 32 <= machine.registers);
+      CHECK(registers_of(t, plan::Precision::bf16) * t.warps() * 32 <= machine.registers);
   }
   SECTION("blocks that run at once touch few lines") {
     ProductSizes large{8192, 8192, 8192, 1, 16};

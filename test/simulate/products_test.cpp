@@ -40,11 +40,13 @@ bool uses_units(const Outcome& outcome) {
 
 void check(const std::string& text, const Sizes& sizes, const std::string& target,
            const std::string& schedule = "", std::optional<size_t> variant = {},
-           bool bound = false) {
+           bool bound = false, double tolerance = 0) {
   Compiled compiled = compile({text, "product.tg", target, 2, sizes, bound, schedule, true});
   interpret::RunOptions options;
   options.only_variant = variant;
-  Outcome outcome = simulate(compiled, data_of(compiled, 7), options);
+  driver::TestVectors data = data_of(compiled, 7);
+  data.tolerances[0] = std::max(data.tolerances[0], tolerance);
+  Outcome outcome = simulate(compiled, data, options);
   CHECK(outcome.faults == std::vector<std::string>());
   CHECK(uses_units(outcome));
 }
@@ -194,9 +196,12 @@ TEST_CASE("a long sum for few points is added up in parts", "[products][parts]")
 
 namespace {
 
-std::string split_product(const Form& form, bool epilogue = false) {
-  return product(form, "f32", false, epilogue) + "budget c : rel 1e-5\n";
+std::string split_product(const Form& form, bool epilogue = false,
+                          const char* budget = "rel 1e-5") {
+  return product(form, "f32", false, epilogue) + fmt::format("budget c : {}\n", budget);
 }
+/// What products of pieces of bf16 keep, which take half as long.
+constexpr const char* wide_budget = "rel 1e-4";
 
 struct Size {
   int64_t m, n, k;
@@ -206,12 +211,18 @@ Compiled compiled_for(const std::string& text, const std::string& target, const 
   return compile({text, "product.tg", target, 2, dims, false, "", true});
 }
 
-int64_t tf32_products(const Outcome& outcome) {
+int64_t count_of(const Outcome& outcome, std::string_view wanted) {
   int64_t sum = 0;
   for (const auto& [name, counts] : outcome.report.kernels)
     for (const auto& [row, count] : counts.instructions)
-      if (row == "mma.m16n8k8.f32.tf32") sum += count;
+      if (row == wanted) sum += count;
   return sum;
+}
+int64_t tf32_products(const Outcome& outcome) {
+  return count_of(outcome, "mma.m16n8k8.f32.tf32");
+}
+int64_t bf16_products(const Outcome& outcome) {
+  return count_of(outcome, "mma.m16n8k16.f32.bf16");
 }
 
 /// By how much the largest output is off, beside itself, when each factor is one tf32.
@@ -260,17 +271,41 @@ TEST_CASE("f32 under a budget runs as three tf32 products, far nearer than one",
   }
 }
 
+TEST_CASE("f32 under a wider budget runs as three bf16 products, nearer than one of tf32",
+          "[split]") {
+  constexpr double tight = 3e-5;
+  for (const Form& form : forms) {
+    INFO(form.name);
+    Compiled compiled =
+        compiled_for(split_product(form, false, wide_budget), "sm_80", {68, 76, 108});
+    driver::TestVectors data = data_of(compiled, 11);
+    data.tolerances[0] = tight;
+    CHECK(error_of_single(form, data) > 3 * tight);
+    Outcome outcome = simulate(compiled, data);
+    CHECK(outcome.faults == std::vector<std::string>());
+    // 2 x 2 blocks of 2 x 2 warps, 2 x 4 products of a depth of 16, 4 chunks of 32: each thrice.
+    CHECK(bf16_products(outcome) == 3 * 4 * 4 * 8 * 8);
+    CHECK(tf32_products(outcome) == 0);
+  }
+}
+
 TEST_CASE("split products: the large tile, an epilogue, an empty sum", "[split]") {
-  Compiled compiled = compiled_for(split_product(forms[0], true), "sm_90a", {1028, 132, 40});
-  Outcome outcome = simulate(compiled, data_of(compiled, 5));
-  CHECK(outcome.faults == std::vector<std::string>());
-  CHECK(tf32_products(outcome) > 0);
-  compiled.dims = {72, 136, 0};
-  CHECK(simulate(compiled, data_of(compiled, 3)).faults == std::vector<std::string>());
+  for (const char* budget : {"rel 1e-5", wide_budget}) {
+    Compiled compiled =
+        compiled_for(split_product(forms[0], true, budget), "sm_90a", {1028, 132, 40});
+    driver::TestVectors data = data_of(compiled, 5);
+    if (budget == wide_budget) data.tolerances[0] = 3e-5;
+    Outcome outcome = simulate(compiled, data);
+    CHECK(outcome.faults == std::vector<std::string>());
+    CHECK((budget == wide_budget ? bf16_products(outcome) : tf32_products(outcome)) > 0);
+    compiled.dims = {72, 136, 0};
+    CHECK(simulate(compiled, data_of(compiled, 3)).faults == std::vector<std::string>());
+  }
 }
 
 TEST_CASE("split products of what is not finite are those of f32", "[split]") {
-  Compiled compiled = compiled_for(split_product(forms[0]), "sm_80", {40, 24, 40});
+  const char* budget = GENERATE(false, true) ? wide_budget : "rel 1e-5";
+  Compiled compiled = compiled_for(split_product(forms[0], false, budget), "sm_80", {40, 24, 40});
   driver::TestVectors data = data_of(compiled, 9);
   auto &a = data.inputs[0].reals, &b = data.inputs[1].reals;
   auto at = [](size_t row, size_t column, size_t columns) { return row * columns + column; };
@@ -278,16 +313,18 @@ TEST_CASE("split products of what is not finite are those of f32", "[split]") {
   a[at(0, 3, 40)] = inf, a[at(1, 5, 40)] = -inf;
   a[at(2, 7, 40)] = std::numeric_limits<double>::quiet_NaN();
   a[at(4, 3, 40)] = inf, a[at(4, 5, 40)] = inf;
-  // Exact in tf32, so that its rest is 0, and much larger than 1 with a rest.
+  // Exact in one piece, so that its rest is 0, and much larger than 1 with a rest.
   b[at(3, 0, 24)] = 1, b[at(3, 1, 24)] = -0x1.00fffep90, b[at(3, 2, 24)] = 0;
   b[at(5, 0, 24)] = -inf, b[at(5, 6, 24)] = inf;
-  // The largest f32 rounds to infinity in tf32.
+  // The largest f32 rounds to infinity in tf32 and bf16.
   a[at(8, 11, 40)] = 0x1.fffffep127, a[at(9, 11, 40)] = -0x1.fffffep127;
   for (size_t j = 0; j < 24; ++j) b[at(11, j, 24)] = 0x1p-100 * double(j % 5);
   evaluate_again(compiled, data);
+  // One product is larger than all others: the bound, not what a sum of many leaves.
+  if (budget == wide_budget) data.tolerances[0] = 1e-4;
   Outcome outcome = simulate(compiled, data);
   CHECK(outcome.faults == std::vector<std::string>());
-  CHECK(tf32_products(outcome) > 0);
+  CHECK((budget == wide_budget ? bf16_products(outcome) : tf32_products(outcome)) > 0);
 }
 
 TEST_CASE("without a budget f32 stays f32", "[split]") {
@@ -298,16 +335,20 @@ TEST_CASE("without a budget f32 stays f32", "[split]") {
 }
 
 TEST_CASE("stated tiles of split products", "[split]") {
-  for (const Form& form : forms) {
-    std::string text = split_product(form);
-    for (const char* dim : {"M", "N", "K"})
-      text.replace(text.find(fmt::format("{} in 0..8192", dim)), 12,
-                   fmt::format("{} in 0..8192 step 4", dim));
-    check(text, {{"M", 68}, {"N", 44}, {"K", 52}}, "sm_80",
-          "steps:\n- kernel: c\n  variants:\n  - fields: {threads: 64, vector: 4, block_m: 32, "
-          "block_n: 32, block_k: 16, precision: tf32x3, warp_m: 32, warp_n: 16, pipeline: 2, "
-          "stage: true}\n");
-  }
+  for (const Form& form : forms)
+    for (bool narrow : {false, true}) {
+      INFO(form.name << (narrow ? " of bf16" : " of tf32"));
+      std::string text = split_product(form, false, narrow ? wide_budget : "rel 1e-5");
+      for (const char* dim : {"M", "N", "K"})
+        text.replace(text.find(fmt::format("{} in 0..8192", dim)), 12,
+                     fmt::format("{} in 0..8192 step 4", dim));
+      check(text, {{"M", 68}, {"N", 44}, {"K", 52}}, "sm_80",
+            fmt::format("steps:\n- kernel: c\n  variants:\n  - fields: {{threads: 64, vector: 4, "
+                        "block_m: 32, block_n: 32, block_k: {}, precision: {}, warp_m: 32, "
+                        "warp_n: 16, pipeline: 2, stage: true}}\n",
+                        narrow ? 32 : 16, narrow ? "bf16x3" : "tf32x3"),
+            {}, false, narrow ? 3e-5 : 0);
+    }
 }
 
 TEST_CASE("tiles that a wider search finds", "[products][search]") {

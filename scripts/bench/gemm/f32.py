@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Matrix products of f32 beside cuBLAS: as f32, as one tf32 product, and as three (the law split_precision).
+"""Matrix products of f32 beside cuBLAS: as f32, as one tf32 product, and as three of tf32 or bf16 (the law split_precision).
 
     python3 scripts/bench/gemm/f32.py gen TANGC DIR     # writes sources, where tangc is
     python3 scripts/bench/gemm/f32.py run DIR [MxNxK...] # compiles them unless it was done, and measures
@@ -19,7 +19,7 @@ DEVICE = "h200"
 SHAPES = ["1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "8192x8192x8192", "256x4096x4096", "4100x4092x4096",
           "2049x2047x2049"]
 NAMES = ["gemm_f32_nn", "gemm_f32_nt"]
-WAYS = {"f32": [], "tf32": ["--allow-tf32"], "tf32x3": ["--error-budget=1e-5"]}
+WAYS = {"f32": [], "tf32": ["--allow-tf32"], "tf32x3": ["--error-budget=1e-5"], "bf16x3": ["--error-budget=1e-4"]}
 
 
 def generate(tangc, folder):

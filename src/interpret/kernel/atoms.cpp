@@ -101,12 +101,12 @@ double function(const atomics::Row& row, double value) {
   return flushed(round_to(ElemType::f32, 1 / x));
 }
 
-double rounded_as(atomics::Rounds how, double value) {
+double rounded_as(atomics::Rounds how, ElemType held, double value) {
   switch (how) {
   case atomics::Rounds::no: return value;
   case atomics::Rounds::nearest: return nearest_tf32(value);
-  case atomics::Rounds::head: return tf32_head(value);
-  case atomics::Rounds::rest: return round_to(ElemType::f32, value - tf32_head(value));
+  case atomics::Rounds::head: return head_of(held, value);
+  case atomics::Rounds::rest: return rest_of(held, value);
   }
   return value;
 }
@@ -140,11 +140,11 @@ void Machine::move(const Instruction& i, const AtomUse& use, const Mask& mask) {
         held = fetch(i, *from.access, other, from(other) + source.value);
       else if (!use.predicate || contains(reading, other))
         held.written = false; // it was out of range
-      if (held_as != type)
+      if (row.rounds != atomics::Rounds::no)
+        held.word = word(rounded_as(row.rounds, type, real_of(held.word)));
+      else if (held_as != type)
         held.word = decode(
             type, encode(held_as, held.word, graph::scalar_of(held_as) == graph::Scalar::real));
-      if (row.rounds != atomics::Rounds::no)
-        held.word = word(rounded_as(row.rounds, real_of(held.word)));
       if (row.kind == atomics::Kind::unary) held.word = word(function(row, real_of(held.word)));
       put(i, *to.access, t, to(t) + v, held);
     }
