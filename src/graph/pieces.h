@@ -1,6 +1,7 @@
 #pragma once
 // f32 as a sum of pieces in a format that matrix units read, and a product of two as a sum of
-// products of pieces (the law split_precision in rewrite/ says what that leaves out, and why these).
+// products of pieces (the law split_precision in rewrite/ says what that leaves out, and why
+// these).
 #include "graph/type.h"
 #include <span>
 #include <string_view>

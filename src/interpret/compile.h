@@ -11,8 +11,8 @@ struct CompileOptions {
   std::span<const int64_t> dims;                             ///< one value per dim of the graph
   const std::vector<std::vector<int64_t>>* shapes = nullptr; ///< of every tensor, by id
   bool emulate = false;
-  bool operand_rule = true;                                  ///< with `emulate`
-  bool round_operations = false;                             ///< with `emulate`
+  bool operand_rule = true;      ///< with `emulate`
+  bool round_operations = false; ///< with `emulate`
   /// With `emulate`; null: none.
   const std::map<graph::TensorId, const graph::Pieces*>* split_products = nullptr;
   graph::ElemType compute = graph::ElemType::f32; ///< emulated format of bodies and accumulators

@@ -42,9 +42,9 @@ struct MatrixFrame {
   graph::ElemType format; ///< of both factors in memory
   /// A factor is several numbers (the law split_precision); null: one.
   const graph::Pieces* pieces = nullptr;
-  bool tf32 = false;      ///< the unit reads the upper bits of f32
-  bool paired = false;    ///< pieces lie two in a register, beside the words they are made of
-  Type sum = Type::f32;   ///< of the accumulators
+  bool tf32 = false;    ///< the unit reads the upper bits of f32
+  bool paired = false;  ///< pieces lie two in a register, beside the words they are made of
+  Type sum = Type::f32; ///< of the accumulators
   const atomics::Row* product = nullptr;
   int atom_m = 0, atom_n = 0, atom_k = 0; ///< extents of one product
 

@@ -68,7 +68,8 @@ void MatrixOperand::choose_load(const Layout& fragment) {
 void MatrixOperand::allocate() {
   // A line of 16 bytes more than a power of two begins in other banks than the next; values that
   // are loaded one by one take eight banks of each of four lines, or of every other of eight.
-  int bytes = each_ && !(f_.paired && !along_sum_) ? 32 : 16, pitch = inner() + bytes * 8 / graph::info(f_.format).bits;
+  int bytes = each_ && !(f_.paired && !along_sum_) ? 32 : 16,
+      pitch = inner() + bytes * 8 / graph::info(f_.format).bits;
   tile_ = f_.b.shared(name_ + "_tile", f_.format, {f_.f.pipeline, outer(), inner()},
                       {int64_t{outer()} * pitch, pitch, 1});
   auto fragments = [&](const char* name, graph::ElemType type, int buffers) {

@@ -121,7 +121,8 @@ private:
         bool last = q + 1 == rounds;
         if (frame_.paired) split(0);
         if (last) arrive();
-        load(frame_.paired ? 0 : (q + 1) % 2, last ? next : slot, last ? 0 : (q + 1) * frame_.atom_k);
+        load(frame_.paired ? 0 : (q + 1) % 2, last ? next : slot,
+             last ? 0 : (q + 1) * frame_.atom_k);
         if (!last) fill(filled, later, q, rounds - 1);
         if (q + 2 == rounds) commit();
         multiply(q % 2);

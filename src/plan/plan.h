@@ -21,8 +21,8 @@ std::string_view name(Emitter emitter);
 /// `tf32x3`, `bf16x3`: f32 as the sum of two tf32 or bf16, and three products of these for one (the
 /// law split_precision).
 enum class Precision : uint8_t { full, f16, bf16, tf32, i8, u8, tf32x3, bf16x3 };
-inline constexpr Precision all_precisions[] = {Precision::full,  Precision::f16, Precision::bf16,
-                                               Precision::tf32,  Precision::i8,  Precision::u8,
+inline constexpr Precision all_precisions[] = {Precision::full,   Precision::f16,   Precision::bf16,
+                                               Precision::tf32,   Precision::i8,    Precision::u8,
                                                Precision::tf32x3, Precision::bf16x3};
 std::string_view name(Precision precision);
 /// Of a precision that is not `full`: the format in memory.

@@ -34,10 +34,11 @@
 // (EvalOptions::split_products), which is how its error is predicted.
 // Side conditions: a plain sum of products of two real factors, no f64 in the node. Factors below
 // 2^-136 count as 0 (bf16: 2^-133), and below 2^-113 parts lose bits that are subnormal (bf16:
-// 2^-118); of bf16, products within 2^-16 of the largest f32 may be infinite. A schedule asks for it under an error budget, on matrix units that make it faster.
-// Sources: Dekker, "A floating-point technique for extending the available precision", 1971;
-// Markidis et al., "NVIDIA Tensor Core programmability, performance and precision", 2018; Ootomo
-// and Yokota, "Recovering single precision accuracy from Tensor Cores", arXiv:2203.03341.
+// 2^-118); of bf16, products within 2^-16 of the largest f32 may be infinite. A schedule asks for
+// it under an error budget, on matrix units that make it faster. Sources: Dekker, "A floating-point
+// technique for extending the available precision", 1971; Markidis et al., "NVIDIA Tensor Core
+// programmability, performance and precision", 2018; Ootomo and Yokota, "Recovering single
+// precision accuracy from Tensor Cores", arXiv:2203.03341.
 #include "rewrite/split_precision.h"
 #include "base/check.h"
 #include "rewrite/monoids.h"

@@ -82,8 +82,8 @@ TEST_CASE("a product is off by its bound at most, which one of such a unit is fa
     std::vector<double> a = random_values(1, 20000), b = random_values(2, 20000);
     double worst = 0, worst_single = 0, sum = 0;
     for (size_t i = 0; i < a.size(); ++i) {
-      double exact = a[i] * b[i], single = interpret::head_of(pieces.held, a[i]) *
-                                           interpret::head_of(pieces.held, b[i]);
+      double exact = a[i] * b[i],
+             single = interpret::head_of(pieces.held, a[i]) * interpret::head_of(pieces.held, b[i]);
       double error = 1 - interpret::split_product(pieces, a[i], b[i]) / exact;
       worst = std::max(worst, std::abs(error)), sum += error;
       worst_single = std::max(worst_single, std::abs(single / exact - 1));
@@ -99,7 +99,8 @@ TEST_CASE("a product is off by its bound at most, which one of such a unit is fa
 TEST_CASE("pieces of bf16 are numbers of it, and leave less than the last place of the rest",
           "[split_precision]") {
   for (double x : random_values(3, 20000)) {
-    double head = interpret::head_of(ElemType::bf16, x), rest = interpret::rest_of(ElemType::bf16, x);
+    double head = interpret::head_of(ElemType::bf16, x),
+           rest = interpret::rest_of(ElemType::bf16, x);
     CHECK(interpret::round_to(ElemType::bf16, head) == head);
     CHECK(interpret::round_to(ElemType::bf16, rest) == rest);
     CHECK(std::abs(head) <= std::abs(x));

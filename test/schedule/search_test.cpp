@@ -129,7 +129,9 @@ TEST_CASE("no sample is modelled slower, and all tiles are legal", "[search]") {
         CHECK(why_illegal(graph, graph.nodes, after, variant, true, wide) == std::nullopt);
         const auto& c = std::get<Comprehension>(graph.nodes[after.nodes[0]].definition);
         auto sides = sides_of(graph, c);
-        ProductSizes sizes{*fixed_size(graph, c, sides.m), *fixed_size(graph, c, sides.n), 1,
+        ProductSizes sizes{*fixed_size(graph, c, sides.m),
+                           *fixed_size(graph, c, sides.n),
+                           1,
                            *fixed_size(graph, c, sides.batch),
                            info(plan::format_of(variant.fields.precision)).bits,
                            plan::bits_of_product(variant.fields.precision)};

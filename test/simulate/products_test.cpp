@@ -39,8 +39,8 @@ bool uses_units(const Outcome& outcome) {
 }
 
 void check(const std::string& text, const Sizes& sizes, const std::string& target,
-           const std::string& schedule = "", std::optional<size_t> variant = {},
-           bool bound = false, double tolerance = 0) {
+           const std::string& schedule = "", std::optional<size_t> variant = {}, bool bound = false,
+           double tolerance = 0) {
   Compiled compiled = compile({text, "product.tg", target, 2, sizes, bound, schedule, true});
   interpret::RunOptions options;
   options.only_variant = variant;
