@@ -188,10 +188,27 @@ private:
     }
   }
 
-  /// A digit that counts down counts up as extent - 1 - digit.
+  /// Whether no digit of the site makes a value smaller.
+  bool counts_up(const Polynomial& value) const {
+    return std::none_of(value.terms().begin(), value.terms().end(), [&](const auto& term) {
+      return term.second < 0 &&
+             std::any_of(site_.digits.begin(), site_.digits.end(), [&](const Digit& digit) {
+               return std::find(term.first.begin(), term.first.end(), digit.index) !=
+                      term.first.end();
+             });
+    });
+  }
+
+  /// What fills an extent from its end counts up as extent - lanes - value, and a digit that counts
+  /// down as its extent - 1 - digit.
   void reflect(Numeral& numeral) {
-    const auto& all = numeral.value.terms();
-    if (std::none_of(all.begin(), all.end(), [](const auto& t) { return t.second < 0; })) return;
+    if (counts_up(numeral.value)) return;
+    auto end = numeral.extent.minus(Polynomial::constant(numeral.lanes));
+    if (auto from_end = end ? end->minus(numeral.value) : std::nullopt;
+        from_end && counts_up(*from_end)) {
+      numeral.value = std::move(*from_end);
+      return;
+    }
     for (const Digit& digit : site_.digits) {
       auto parts = numeral.value.split(digit.index);
       auto extent = facts_.polynomial(digit.extent);

@@ -1,8 +1,8 @@
 // Nodes over common rows: a warp or a block per row, or a loop over rows where there are no
 // threads. Element (chunk c, lane e) of a thread is j = (c*threads + thread)*vector + e, or j =
-// (thread*chunks + c)*vector + e where a reduction keeps its order. With `chunks` set, what is read
-// along the row is loaded once into registers; otherwise every step reads it again. Here: how rows
-// go to blocks and threads, reductions, maps, and what they store.
+// (thread*chunks + c)*vector + e where a reduction or a scan keeps its order. With `chunks` set,
+// what is read along the row is loaded once into registers; otherwise every step reads it again.
+// Here: how rows go to blocks and threads, reductions, scans, maps, and what they store.
 #include "base/check.h"
 #include "lower/row_vectors.h"
 #include "lower/threads.h"
@@ -77,7 +77,9 @@ private:
     if (f_.f.chunks) vectors_.load_row();
     for (size_t n = 0; n < f_.group.nodes.size(); ++n) {
       const Comprehension& c = *f_.group.nodes[n];
-      if (c.reduction)
+      if (c.scan)
+        scan(c, held_.kept_terms(n));
+      else if (c.reduction)
         reduce(c, held_.kept_terms(n));
       else if (c.points.size() > f_.group.rows.size())
         map_elements(c, held_.kept_terms(n));
@@ -105,11 +107,10 @@ private:
                              [&](ExprId id) { return needed_only_in(f_.group, id, r.axes[0]); });
     auto vector = [&](RowVector at) {
       // An end of its own keeps a stretch inside the row.
-      if (stretch.hi) at.own = {};
+      if (stretch.hi && !f_.mirrored) at.own = {};
       f_.b.when(skips ? vectors_.touches(at.chunk, stretch) : ValueId{}, [&] {
-        acc.only_where(at.own, [&] {
-          vectors_.over_elements(at, [&] { element(acc, r, kept, stretch, at); });
-        });
+        only_own(c, acc, at,
+                 [&] { vectors_.over_elements(at, [&] { element(acc, r, kept, stretch, at); }); });
       });
     };
     const Comprehension* self[] = {&c};
@@ -135,6 +136,27 @@ private:
     auto outer = f_.terms.exchange_state(acc.state());
     row_results(c);
     f_.terms.exchange_state(std::move(outer));
+  }
+
+  /// Whether a member reads from memory what others of this row have stored there.
+  bool reads_back(const Comprehension& c) const {
+    auto all = graph::roots(c);
+    auto terms = graph::reachable(f_.g.exprs, all);
+    return !f_.f.chunks && std::any_of(terms.begin(), terms.end(), [&](ExprId id) {
+      TensorId tensor(f_.g.exprs[id].ref);
+      return f_.g.exprs[id].op == Op::read && f_.group.defines(tensor) &&
+             !held_.rows.contains(tensor);
+    });
+  }
+
+  /// Keeps what `inside` combines where the vector is this thread's own. What other threads store
+  /// may not even be read.
+  void only_own(const Comprehension& c, Accumulator& acc, const RowVector& at,
+                const std::function<void()>& inside) {
+    if (reads_back(c))
+      f_.b.when(at.own, inside);
+    else
+      acc.only_where(at.own, inside);
   }
 
   /// One element of a reduction: outside its stretch it takes no part.
@@ -163,6 +185,74 @@ private:
     f_.b.when(v.both(at.own, inside), combine_inside);
   }
 
+  /// A thread scans its own elements, then the threads scan what they hold together, and what came
+  /// before a thread goes in front of each of its elements. Rounds hand on what came before them.
+  void scan(const Comprehension& c, const std::vector<ExprId>& kept) {
+    const graph::Reduction& r = *c.reduction;
+    auto types = field_types(f_.g, c, f_.terms.prover(), f_.terms.real());
+    const std::string& name = f_.g[c.results[0].tensor].name;
+    Accumulator acc(f_.terms, r.monoid, name + "_acc", types),
+        before(f_.terms, r.monoid, name + "_before", types),
+        all(f_.terms, r.monoid, name + "_all", types);
+    std::vector<ExprId> terms(r.body.begin(), r.body.end());
+    f_.terms.hoist(terms, r.filter);
+    held_.allocate_kept(kept);
+    std::vector<kernel::TensorId> own; // this thread's states: [chunk, lane]
+    for (size_t f = 0; f < types.size(); ++f)
+      own.push_back(
+          f_.b.registers(name + "_own", types[f], {std::max(f_.f.chunks, 1), f_.f.vector}));
+    auto keep_state = [&] {
+      for (uint32_t f = 0; f < own.size(); ++f)
+        f_.b.store({own[f], {held_.chunk, held_.lane}}, acc.value(f, {}));
+    };
+    auto scan_own = [&](const RowVector& at) {
+      only_own(c, acc, at, [&] {
+        vectors_.over_elements(at, [&] {
+          held_.keep(kept);
+          if (c.scan->exclusive) keep_state();
+          acc.combine(r.body, r.field_axes, r.filter);
+          if (!c.scan->exclusive) keep_state();
+        });
+      });
+    };
+    auto results = [&](const RowVector& at) {
+      f_.b.when(reads_back(c) ? at.own : ValueId{}, [&] {
+        store_elements(c, at, [&] {
+          for (uint32_t f = 0; f < own.size(); ++f)
+            f_.b.store({acc.fields()[f], {}}, before.value(f, {}));
+          acc.merge([&](Op, uint32_t field, const std::vector<ValueId>&) {
+            return f_.b.element(own[field], {held_.chunk, held_.lane});
+          });
+        });
+      });
+    };
+    const Comprehension* self[] = {&c};
+    allocate_elements(c);
+    auto outer = f_.terms.exchange_state(acc.state());
+    if (f_.f.chunks) {
+      acc.init();
+      vectors_.over_vectors(self, {}, LoopKind::serial, scan_own);
+      scan_threads(acc, before, f_.thread, f_.f.threads);
+      vectors_.over_vectors(self, {}, LoopKind::serial, results);
+    } else {
+      all.init();
+      vectors_.over_vectors(self, {}, LoopKind::serial, [&](const RowVector& at) {
+        acc.init();
+        scan_own(at);
+        if (f_.f.threads > 32) f_.b.emit({kernel::Barrier{}});
+        scan_threads(acc, before, f_.thread, f_.f.threads);
+        std::vector<ValueId> handed;
+        for (uint32_t f = 0; f < own.size(); ++f) handed.push_back(f_.b.let("s", all.value(f, {})));
+        all.merge(
+            [&](Op, uint32_t field, const std::vector<ValueId>&) { return acc.value(field, {}); });
+        put_before(before, std::move(handed));
+        results(at);
+      });
+    }
+    f_.terms.exchange_state(std::move(outer));
+    finish_elements();
+  }
+
   /// Values per row: every thread knows them, the first one stores them.
   void row_results(const Comprehension& c) {
     auto& v = f_.b.values();
@@ -178,54 +268,69 @@ private:
   }
 
   void map_elements(const Comprehension& c, const std::vector<ExprId>& kept) {
-    auto& v = f_.b.values();
     std::vector<ExprId> roots;
     for (const graph::Result& result : c.results) roots.push_back(result.value);
     f_.terms.hoist(roots);
     held_.allocate_kept(kept);
-    bool vectors = f_.f.vector > 1;
-    std::vector<kernel::TensorId> out(c.results.size());
-    auto stored = [&](const graph::Result& r) { return !f_.f.chunks || !is_internal(r.tensor); };
-    for (size_t i = 0; i < out.size(); ++i) {
+    allocate_elements(c);
+    const Comprehension* self[] = {&c};
+    vectors_.over_vectors(self, {}, LoopKind::vector, [&](const RowVector& at) {
+      store_elements(c, at, [&] { held_.keep(kept); });
+    });
+    finish_elements();
+  }
+
+  bool is_stored(const graph::Result& r) const { return !f_.f.chunks || !is_internal(r.tensor); }
+
+  /// Registers for what later members read of a member's elements, and for vectors to store.
+  void allocate_elements(const Comprehension& c) {
+    out_.assign(c.results.size(), {});
+    for (size_t i = 0; i < out_.size(); ++i) {
       const graph::Tensor& t = f_.g[c.results[i].tensor];
       if (f_.f.chunks && needed_later(c.results[i].tensor))
         pending_[c.results[i].tensor] =
             f_.b.registers(t.name + "_v", register_type(t.type), {f_.f.chunks, f_.f.vector});
-      if (vectors && stored(c.results[i]) && whole(t))
-        out[i] = f_.b.registers(t.name + "_o", register_type(t.type), {f_.f.vector});
+      if (f_.f.vector > 1 && is_stored(c.results[i]) && whole(t))
+        out_[i] = f_.b.registers(t.name + "_o", register_type(t.type), {f_.f.vector});
     }
-    const Comprehension* self[] = {&c};
+  }
+
+  /// The results at the elements of a vector; `first` runs at each before its values are computed.
+  void store_elements(const Comprehension& c, const RowVector& at,
+                      const std::function<void()>& first) {
+    auto& v = f_.b.values();
     auto places = f_.points;
     places.push_back({});
-    vectors_.over_vectors(self, {}, LoopKind::vector, [&](const RowVector& at) {
-      vectors_.over_elements(at, [&] {
-        held_.keep(kept);
-        for (size_t i = 0; i < out.size(); ++i) {
-          const graph::Tensor& t = f_.g[c.results[i].tensor];
-          ValueId value = f_.b.narrowed(t.type, f_.terms.lower(c.results[i].value));
-          auto kept = pending_.find(c.results[i].tensor);
-          if (kept != pending_.end()) {
-            // Later readers see the stored format.
-            bool narrow =
-                graph::info(t.type).bits < 32 && graph::scalar_of(t.type) == graph::Scalar::real;
-            f_.b.store({kept->second, {held_.chunk, held_.lane}},
-                       narrow ? v.round(t.type, value) : value);
-          }
-          if (!stored(c.results[i])) continue;
-          places.back() = v.add(at.place, held_.lane);
-          if (out[i])
-            f_.b.store({out[i], {held_.lane}}, value);
-          else
-            f_.b.store({f_.b.param(c.results[i].tensor, true), places}, value, at.own);
+    vectors_.over_elements(at, [&] {
+      first();
+      for (size_t i = 0; i < out_.size(); ++i) {
+        const graph::Tensor& t = f_.g[c.results[i].tensor];
+        ValueId value = f_.b.narrowed(t.type, f_.terms.lower(c.results[i].value));
+        auto kept = pending_.find(c.results[i].tensor);
+        if (kept != pending_.end()) {
+          // Later readers see the stored format.
+          bool narrow =
+              graph::info(t.type).bits < 32 && graph::scalar_of(t.type) == graph::Scalar::real;
+          f_.b.store({kept->second, {held_.chunk, held_.lane}},
+                     narrow ? v.round(t.type, value) : value);
         }
-      });
-      places.back() = at.place;
-      for (size_t i = 0; i < out.size(); ++i)
-        if (out[i])
-          copy_vector(f_.b, {f_.b.param(c.results[i].tensor, true), places},
-                      {out[i], {v.integer(0)}}, f_.g[c.results[i].tensor].type, f_.f.vector,
-                      f_.e.machine.vector_bytes, at.own);
+        if (!is_stored(c.results[i])) continue;
+        places.back() = v.add(at.place, held_.lane);
+        if (out_[i])
+          f_.b.store({out_[i], {held_.lane}}, value);
+        else
+          f_.b.store({f_.b.param(c.results[i].tensor, true), places}, value, at.own);
+      }
     });
+    places.back() = at.place;
+    for (size_t i = 0; i < out_.size(); ++i)
+      if (out_[i])
+        copy_vector(f_.b, {f_.b.param(c.results[i].tensor, true), places},
+                    {out_[i], {v.integer(0)}}, f_.g[c.results[i].tensor].type, f_.f.vector,
+                    f_.e.machine.vector_bytes, at.own);
+  }
+
+  void finish_elements() {
     held_.elements.insert(pending_.begin(), pending_.end());
     pending_.clear();
   }
@@ -246,7 +351,9 @@ private:
   RowFrame f_;
   RowRegisters held_;
   RowVectors vectors_;
-  std::unordered_map<TensorId, kernel::TensorId> pending_; ///< elements of the map at hand
+  // Of the member at hand: elements that later ones read, and a vector of each result.
+  std::unordered_map<TensorId, kernel::TensorId> pending_;
+  std::vector<kernel::TensorId> out_;
 };
 
 } // namespace

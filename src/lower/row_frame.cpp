@@ -13,14 +13,16 @@ RowFrame::RowFrame(const Emission& emission)
   for (const graph::Node* node : e.nodes)
     group.nodes.push_back(&std::get<Comprehension>(node->definition));
   for (const Comprehension* c : group.nodes)
-    ordered |= c->reduction && !g[c->reduction->monoid].commutative;
+    mirrored |= c->scan && c->scan->descending,
+        ordered |= c->scan || (c->reduction && !g[c->reduction->monoid].commutative);
   const Comprehension* reduction =
       *std::find_if(group.nodes.begin(), group.nodes.end(),
                     [](const auto* c) { return c->reduction.has_value(); });
   group.rows = reduction->points;
-  group.inner = reduction->reduction->axes[0];
+  if (reduction->scan) group.rows.pop_back();
+  group.inner = axis_along(*reduction);
   group.inner.lo = group.inner.hi = {}; // each reduction has bounds of its own
-  // Reductions and element maps number the inner axis alike: it follows the rows.
+  // Reductions, scans and element maps number the inner axis alike: it follows the rows.
   TANG_CHECK(group.inner.index.value == group.rows.size(),
              "inner axis of `{}` is not numbered after its rows", e.name);
 }

@@ -17,8 +17,9 @@ struct RowFrame {
   const plan::Fields& f;
   Builder b;
   Terms terms;
-  bool serial;          ///< a thread is alone
-  bool ordered = false; ///< a reduction keeps the order of its elements
+  bool serial;           ///< a thread is alone
+  bool ordered = false;  ///< a reduction keeps the order of its elements, or one scans them
+  bool mirrored = false; ///< elements are dealt out from the end of the row, as scans go
   RowMembers group;
   ValueId extent;              ///< elements of a row
   ValueId thread;              ///< its number among those of the row

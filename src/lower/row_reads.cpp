@@ -11,6 +11,10 @@ using graph::ExprId;
 using graph::Op;
 using graph::TensorId;
 
+const Axis& axis_along(const Comprehension& c) {
+  return c.scan ? c.points[c.scan->axis] : c.reduction->axes[0];
+}
+
 bool RowMembers::defines(TensorId tensor) const {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Comprehension* c) {
     return std::any_of(c->results.begin(), c->results.end(),
@@ -69,7 +73,7 @@ bool needed_within(const RowMembers& members, const Comprehension& c, ExprId ter
                    const Axis& bounds) {
   graph::Prover here(members.graph);
   here.add_axes(members.rows);
-  here.add_axis(c.reduction ? c.reduction->axes[0] : members.inner);
+  here.add_axis(c.reduction ? axis_along(c) : members.inner);
   auto all = graph::roots(c);
   Needs needs(members.graph.exprs, all, c.reduction ? c.reduction->filter : ExprId{});
   const graph::ExprStore& store = members.graph.exprs;
@@ -99,8 +103,8 @@ bool needed_only_in(const RowMembers& members, ExprId term, const Axis& bounds) 
 Axis needed_in(const RowMembers& members, ExprId read) {
   for (size_t n : members.readers(read)) {
     const Comprehension& c = *members.nodes[n];
-    if (!c.reduction || (!c.reduction->axes[0].lo && !c.reduction->axes[0].hi)) continue;
-    if (needed_only_in(members, read, c.reduction->axes[0])) return c.reduction->axes[0];
+    if (!c.reduction || (!axis_along(c).lo && !axis_along(c).hi)) continue;
+    if (needed_only_in(members, read, axis_along(c))) return axis_along(c);
   }
   return members.inner;
 }

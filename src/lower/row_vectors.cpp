@@ -28,6 +28,12 @@ ValueId RowVectors::first_of(ValueId chunk) {
   return v.mul(number, v.integer(f_.f.vector));
 }
 
+/// The place in the row of a vector that is dealt out as number `dealt` / vector.
+ValueId RowVectors::in_row(ValueId dealt) {
+  auto& v = f_.b.values();
+  return f_.mirrored ? v.sub(v.sub(f_.extent, v.integer(f_.f.vector)), dealt) : dealt;
+}
+
 RowStretch RowVectors::stretch_of(const Axis& axis) {
   ValueId begin = f_.b.values().integer(0);
   RowStretch stretch;
@@ -92,8 +98,8 @@ void RowVectors::over_chunks(const std::function<void(const RowVector&)>& inside
         own = {};
       else
         first = v.binary(Op::min, place, v.sub(f_.extent, v.integer(f_.f.vector)));
-      first = f_.b.let(f_.group.inner.name + "0", first);
-      inside({c, place, own, first});
+      first = f_.b.let(f_.group.inner.name + "0", in_row(first));
+      inside({c, in_row(place), own, first});
     });
   });
 }
@@ -127,7 +133,8 @@ void RowVectors::over_vectors(std::span<const Comprehension* const> members,
   } else {
     ValueId begin = stretch.lo ? stretch.lo : v.mul(f_.thread, v.integer(f_.f.vector));
     f_.b.loop(f_.group.inner.name, begin, stretch.hi ? stretch.hi : f_.extent, round_length(), kind,
-              [&](ValueId first) {
+              [&](ValueId dealt) {
+                ValueId first = in_row(dealt);
                 visit({v.integer(0), first, {}, first});
               });
   }
@@ -143,23 +150,26 @@ ValueId RowVectors::round_length() {
 void RowVectors::over_rounds(const RowStretch& stretch,
                              const std::function<void(const RowVector&)>& inside) {
   auto& v = f_.b.values();
-  ValueId begin = v.integer(0);
-  if (stretch.lo) begin = v.mul(v.binary(Op::floordiv, stretch.lo, round_length()), round_length());
+  ValueId begin = v.integer(0), end = f_.extent;
+  // What is dealt out from the end is compared with the bounds one by one.
+  if (stretch.lo && !f_.mirrored)
+    begin = v.mul(v.binary(Op::floordiv, stretch.lo, round_length()), round_length());
+  if (stretch.hi && !f_.mirrored) end = stretch.hi;
   auto round = [&](ValueId at) {
     ValueId place = v.add(at, v.mul(f_.thread, v.integer(f_.f.vector)));
     ValueId last = v.sub(f_.extent, v.integer(f_.f.vector));
-    ValueId first = f_.b.let(f_.group.inner.name + "0", v.binary(Op::min, place, last));
-    inside({v.integer(0), place, v.less(place, f_.extent), first});
+    ValueId first = f_.b.let(f_.group.inner.name + "0", in_row(v.binary(Op::min, place, last)));
+    inside({v.integer(0), in_row(place), v.less(place, f_.extent), first});
   };
   f_.b.when(v.less(v.integer(0), f_.extent), [&] {
-    f_.b.loop(f_.group.inner.name, begin, stretch.hi ? stretch.hi : f_.extent, round_length(),
-              LoopKind::serial, round);
+    f_.b.loop(f_.group.inner.name, begin, end, round_length(), LoopKind::serial, round);
   });
 }
 
 void RowVectors::over_elements(const RowVector& at, const std::function<void()>& inside) {
   auto& v = f_.b.values();
-  f_.b.loop("e", f_.f.vector, LoopKind::unrolled, [&](ValueId lane) {
+  f_.b.loop("e", f_.f.vector, LoopKind::unrolled, [&](ValueId number) {
+    ValueId lane = f_.mirrored ? v.sub(v.integer(f_.f.vector - 1), number) : number;
     f_.terms.scope([&] {
       r_.chunk = at.chunk, r_.lane = lane;
       // Where a thread is alone, the loop counts the places themselves.

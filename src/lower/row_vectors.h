@@ -8,7 +8,7 @@ namespace tang::lower {
 /// One of the vectors that a thread visits.
 struct RowVector {
   ValueId chunk;
-  ValueId place; ///< where it would begin if the row were long enough
+  ValueId place; ///< where it would begin if the row were long enough (mirrored: end, from the end)
   ValueId own;   ///< whether it is, so that the vector is this thread's own; empty = always
   ValueId first; ///< its first element, in the row
 };
@@ -31,12 +31,14 @@ public:
   /// Visits this thread's vectors; what only `members` read along the row is loaded for each.
   void over_vectors(std::span<const graph::Comprehension* const> members, const RowStretch& stretch,
                     kernel::LoopKind kind, const std::function<void(const RowVector&)>& inside);
-  /// Visits the elements of a vector with the inner index bound.
+  /// Visits the elements of a vector with the inner index bound, from its end where the row is
+  /// mirrored.
   void over_elements(const RowVector& at, const std::function<void()>& inside);
 
 private:
   kernel::Ref row_ref(const graph::Expr& read, ValueId first);
   ValueId first_of(ValueId chunk);
+  ValueId in_row(ValueId dealt);
   ValueId nearest(ValueId first, const RowStretch& stretch);
   ValueId round_length();
   void over_chunks(const std::function<void(const RowVector&)>& inside);

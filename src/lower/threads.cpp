@@ -25,45 +25,123 @@ std::vector<ValueId> partner(Accumulator& acc, Builder& b, std::span<const Value
   return other;
 }
 
-} // namespace
+std::vector<ValueId> values_of(Accumulator& acc) {
+  std::vector<ValueId> values;
+  for (uint32_t f = 0; f < acc.types().size(); ++f)
+    values.push_back(acc.builder().let("s", acc.value(f, {})));
+  return values;
+}
 
-void across_threads(Accumulator& acc, ValueId thread, int threads) {
+void set(Accumulator& acc, std::span<const ValueId> values) {
+  for (uint32_t f = 0; f < values.size(); ++f)
+    acc.builder().store({acc.fields()[f], {}}, values[f]);
+}
+
+ValueId is_upper(Builder& b, ValueId thread, int mask) {
+  auto& v = b.values();
+  ValueId bit = v.binary(Op::mod, v.binary(Op::floordiv, thread, v.integer(mask)), v.integer(2));
+  return b.let("upper", v.binary(Op::eq, bit, v.integer(1)));
+}
+
+/// state = the two in their order: `swapped` says whether the other one is earlier.
+void merge_in_order(Accumulator& acc, std::span<const ValueId> mine, std::vector<ValueId> other,
+                    ValueId swapped) {
+  auto& v = acc.builder().values();
+  std::vector<ValueId> first;
+  for (size_t f = 0; f < other.size(); ++f) {
+    first.push_back(v.select(swapped, other[f], mine[f]));
+    other[f] = v.select(swapped, mine[f], other[f]);
+  }
+  set(acc, first);
+  acc.merge(state_of(std::move(other)));
+}
+
+/// The states of all warps in shared memory: what the threads of a warp hold is the same.
+std::vector<kernel::TensorId> share_parts(Accumulator& acc, ValueId thread, int warps) {
   Builder& b = acc.builder();
   auto& v = b.values();
-  auto fields = static_cast<uint32_t>(acc.types().size());
-  for (int mask = 1; mask < 32; mask *= 2) {
-    std::vector<ValueId> mine;
-    for (uint32_t f = 0; f < fields; ++f) mine.push_back(b.let("s", acc.value(f, {})));
-    std::vector<ValueId> other = partner(acc, b, mine, mask);
-    if (!acc.commutes()) {
-      // The state of the lower thread is the earlier one.
-      ValueId bit =
-          v.binary(Op::mod, v.binary(Op::floordiv, thread, v.integer(mask)), v.integer(2));
-      ValueId upper = b.let("upper", v.binary(Op::eq, bit, v.integer(1)));
-      for (uint32_t f = 0; f < fields; ++f) {
-        b.store({acc.fields()[f], {}}, v.select(upper, other[f], mine[f]));
-        other[f] = v.select(upper, mine[f], other[f]);
-      }
-    }
-    acc.merge(state_of(std::move(other)));
-  }
-  int warps = threads / 32;
-  if (warps <= 1) return;
   std::vector<kernel::TensorId> parts;
   for (Type type : acc.types()) parts.push_back(b.shared("part", element_type(type), {warps}));
   ValueId lane = v.binary(Op::mod, thread, v.integer(32)),
           warp = v.binary(Op::floordiv, thread, v.integer(32));
   b.when(v.binary(Op::eq, lane, v.integer(0)), [&] {
-    for (uint32_t f = 0; f < fields; ++f) b.store({parts[f], {warp}}, acc.value(f, {}));
+    for (uint32_t f = 0; f < parts.size(); ++f) b.store({parts[f], {warp}}, acc.value(f, {}));
   });
   b.emit({kernel::Barrier{}});
+  return parts;
+}
+
+std::vector<ValueId> load_part(Accumulator& acc, std::span<const kernel::TensorId> parts,
+                               ValueId warp) {
+  std::vector<ValueId> values;
+  for (uint32_t f = 0; f < parts.size(); ++f)
+    values.push_back(acc.builder().load("o", acc.types()[f], {parts[f], {warp}}));
+  return values;
+}
+
+} // namespace
+
+void put_before(Accumulator& acc, std::vector<ValueId> earlier, ValueId condition) {
+  auto& v = acc.builder().values();
+  std::vector<ValueId> later = values_of(acc);
+  set(acc, earlier);
+  acc.merge(state_of(later));
+  if (!condition) return;
+  for (uint32_t f = 0; f < later.size(); ++f)
+    later[f] = v.select(condition, acc.value(f, {}), later[f]);
+  set(acc, later);
+}
+
+void across_threads(Accumulator& acc, ValueId thread, int threads) {
+  Builder& b = acc.builder();
+  for (int mask = 1; mask < 32; mask *= 2) {
+    std::vector<ValueId> mine = values_of(acc), other = partner(acc, b, mine, mask);
+    if (acc.commutes())
+      acc.merge(state_of(std::move(other)));
+    else
+      merge_in_order(acc, mine, std::move(other), is_upper(b, thread, mask));
+  }
+  int warps = threads / 32;
+  if (warps <= 1) return;
+  auto parts = share_parts(acc, thread, warps);
   acc.init();
+  b.loop("w", warps, LoopKind::unrolled,
+         [&](ValueId w) { acc.merge(state_of(load_part(acc, parts, w))); });
+}
+
+void scan_threads(Accumulator& acc, Accumulator& before, ValueId thread, int threads) {
+  Builder& b = acc.builder();
+  auto& v = b.values();
+  before.init();
+  for (int mask = 1; mask < 32; mask *= 2) {
+    std::vector<ValueId> mine = values_of(acc), other = partner(acc, b, mine, mask);
+    ValueId upper = is_upper(b, thread, mask);
+    put_before(before, other, upper);
+    merge_in_order(acc, mine, std::move(other), upper);
+  }
+  int warps = threads / 32;
+  if (warps <= 1) return;
+  auto parts = share_parts(acc, thread, warps);
+  acc.init();
+  // What the warps before this one hold together.
+  std::vector<kernel::TensorId> held;
+  for (Type type : acc.types()) held.push_back(b.registers("held", type, {}));
+  auto hold = [&](ValueId condition) {
+    for (uint32_t f = 0; f < held.size(); ++f) {
+      ValueId value = acc.value(f, {});
+      if (condition) value = v.select(condition, value, b.element(held[f]));
+      b.store({held[f], {}}, value);
+    }
+  };
+  hold({});
+  ValueId warp = v.binary(Op::floordiv, thread, v.integer(32));
   b.loop("w", warps, LoopKind::unrolled, [&](ValueId w) {
-    std::vector<ValueId> other;
-    for (uint32_t f = 0; f < fields; ++f)
-      other.push_back(b.load("o", acc.types()[f], {parts[f], {w}}));
-    acc.merge(state_of(std::move(other)));
+    hold(v.binary(Op::eq, w, warp));
+    acc.merge(state_of(load_part(acc, parts, w)));
   });
+  std::vector<ValueId> earlier;
+  for (kernel::TensorId id : held) earlier.push_back(b.element(id));
+  put_before(before, std::move(earlier), {});
 }
 
 } // namespace tang::lower

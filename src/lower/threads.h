@@ -9,4 +9,11 @@ namespace tang::lower {
 /// then the groups meet in shared memory. Scalar fields only.
 void across_threads(Accumulator& acc, ValueId thread, int threads);
 
+/// state = combine(earlier, state), where the condition holds (empty = always).
+void put_before(Accumulator& acc, std::vector<ValueId> earlier, ValueId condition = {});
+
+/// The same beside what a scan needs: `before` becomes the combination of the states of all threads
+/// with smaller numbers, the identity for the first.
+void scan_threads(Accumulator& acc, Accumulator& before, ValueId thread, int threads);
+
 } // namespace tang::lower

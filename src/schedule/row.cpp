@@ -14,8 +14,14 @@ using graph::TensorId;
 
 namespace {
 
-/// How a node stands to the rows: it reduces along them, maps their elements, or maps rows.
-enum class Role { reduction, elements, row };
+/// How a node stands to the rows: it reduces or scans along them, maps their elements, or maps
+/// rows.
+enum class Role { reduction, scan, elements, row };
+
+/// Whether its results have a value for each element, and not for each row.
+bool has_elements(Role role) {
+  return role == Role::elements || role == Role::scan;
+}
 
 struct Member {
   Role role;
@@ -25,16 +31,19 @@ struct Member {
 
 std::optional<Member> member(const Graph& graph, const Comprehension& c,
                              std::optional<size_t> rows) {
-  if (c.scan) return std::nullopt;
   for (const graph::Result& result : c.results)
     if (!result.extra.empty()) return std::nullopt;
   if (c.reduction) {
     const graph::Monoid& m = graph[c.reduction->monoid];
     bool scalar =
         std::all_of(m.fields.begin(), m.fields.end(), [](const auto& f) { return f.axes.empty(); });
+    if (m.form != graph::Monoid::Form::expressions || !scalar) return std::nullopt;
+    if (c.scan) {
+      if (c.scan->axis + 1 != c.points.size()) return std::nullopt;
+      return Member{Role::scan, c.points.size() - 1, c.points.back().extent};
+    }
     const auto& axes = c.reduction->axes;
-    if (m.form != graph::Monoid::Form::expressions || !scalar || axes.size() != 1)
-      return std::nullopt;
+    if (axes.size() != 1) return std::nullopt;
     return Member{Role::reduction, c.points.size(), axes[0].extent};
   }
   if (c.points.empty())
@@ -79,7 +88,7 @@ bool reads_own_row(const Graph& graph, const Comprehension& c,
     auto at = std::find_if(defined.begin(), defined.end(),
                            [&](const auto& d) { return d.first == TensorId(e.ref); });
     if (at == defined.end()) continue;
-    size_t places = rows + (at->second == Role::elements ? 1 : 0);
+    size_t places = rows + (has_elements(at->second) ? 1 : 0);
     if (e.guarded || e.operands.size() != places) return false;
     for (size_t i = 0; i < places; ++i) {
       const Expr& place = graph.exprs[e.operands[i]];
@@ -92,13 +101,13 @@ bool reads_own_row(const Graph& graph, const Comprehension& c,
 /// Results at row level must not need an element.
 bool row_values_only(const Graph& graph, const Comprehension& c, Role role,
                      const std::vector<std::pair<TensorId, Role>>& defined) {
-  if (role == Role::elements) return true;
+  if (has_elements(role)) return true;
   for (const graph::Result& result : c.results)
     for (ExprId id : graph::reachable(graph.exprs, {&result.value, 1})) {
       const Expr& e = graph.exprs[id];
-      if (e.op == Op::read &&
-          std::find(defined.begin(), defined.end(), std::pair(TensorId(e.ref), Role::elements)) !=
-              defined.end())
+      if (e.op == Op::read && std::any_of(defined.begin(), defined.end(), [&](const auto& d) {
+            return d.first == TensorId(e.ref) && has_elements(d.second);
+          }))
         return false;
     }
   return true;
@@ -113,7 +122,7 @@ struct Shape {
 } // namespace
 
 std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::Node>& nodes,
-                                  uint32_t first) {
+                                  uint32_t first, const Machine& machine) {
   // More nodes than this would hold too much of a row in registers.
   constexpr size_t limit = 16;
   // Rows shorter than a few vectors leave most threads idle.
@@ -123,6 +132,8 @@ std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::N
   size_t useful = 0;
   bool reduces = false;
   const Comprehension* head = nullptr;
+  // Elements are dealt out from one end of the row: what needs their order needs the same end.
+  std::optional<bool> from_end;
   for (uint32_t n = first; n < nodes.size() && group.nodes.size() < limit; ++n) {
     const auto* c = std::get_if<Comprehension>(&nodes[n].definition);
     if (!c) break;
@@ -130,6 +141,13 @@ std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::N
     if (auto sides = graph::contraction(graph, *c); sides && worth_tiling(graph, *c, *sides)) break;
     auto m = member(graph, *c, head ? std::optional(group.rows) : std::nullopt);
     if (!m || (m->role == Role::row && !head)) break;
+    // A thread that is alone scans as it goes.
+    if (m->role == Role::scan && !machine.hardware_grid) break;
+    if (m->role == Role::scan || (c->reduction && !graph[c->reduction->monoid].commutative)) {
+      bool descends = c->scan && c->scan->descending;
+      if (from_end && *from_end != descends) break;
+      from_end = descends;
+    }
     if (!head) group.rows = m->rows, group.extent = m->inner, head = c;
     if (m->rows != group.rows || (m->inner && m->inner != group.extent) ||
         !same_rows(c->points, head->points, group.rows))
@@ -143,7 +161,8 @@ std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::N
     if (in_place) break;
     for (const graph::Result& result : c->results) defined.emplace_back(result.tensor, m->role);
     group.nodes.push_back(n);
-    reduces |= m->role == Role::reduction;
+    reduces |= m->role == Role::reduction || m->role == Role::scan;
+    group.scans |= m->role == Role::scan;
     useful = group.nodes.size();
   }
   group.nodes.resize(useful);
@@ -158,7 +177,7 @@ plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& no
   plan::KernelPlan kernel;
   kernel.emitter = plan::Emitter::row;
   kernel.nodes = group.nodes;
-  kernel.reason = "maps and reductions over common rows share one pass";
+  kernel.reason = "maps, reductions and scans over common rows share one pass";
   if (!machine.hardware_grid) {
     kernel.variants.push_back({});
     return kernel;
@@ -178,8 +197,17 @@ plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& no
                         {512, 1, 1, 0}};
   // One row keeps one block busy: how much of it matters less than the launch.
   const Shape one[] = {{1024, 1, width, 4}, {1024, 1, width, 0}, {1024, 1, 1, 0}};
+  // Threads that scan hold neighbours: more than one vector of each would tear loads and stores
+  // apart. Long rows go in rounds, several rows at a time on a multiprocessor.
+  const Shape scans[] = {{32, 4, width, 1, 32}, {128, 1, width, 1, 32}, {256, 1, width, 1},
+                         {32, 4, 1, 1, 32},     {128, 1, 1, 1, 32},     {256, 1, width, 0},
+                         {256, 1, 1, 0}};
+  const Shape one_scan[] = {{1024, 1, width, 1}, {1024, 1, width, 0}, {1024, 1, 1, 0}};
   std::span<const Shape> shapes = many;
-  if (group.rows == 0) shapes = one;
+  if (group.scans)
+    shapes = group.rows == 0 ? std::span<const Shape>(one_scan) : std::span<const Shape>(scans);
+  else if (group.rows == 0)
+    shapes = one;
   for (const Shape& shape : shapes) {
     plan::Fields fields;
     fields.threads = shape.threads, fields.rows = shape.rows, fields.vector = shape.vector;

@@ -31,7 +31,7 @@ std::vector<plan::Step> schedule_nodes(const Graph& graph, const std::vector<Nod
       kernel = plan_stream(graph, c, machine);
       if (!kernel.variants.empty()) {
         // Scores and amounts in one pass.
-      } else if (auto rows = row_group(graph, nodes, n)) {
+      } else if (auto rows = row_group(graph, nodes, n, machine)) {
         kernel = plan_row(graph, nodes, *rows, machine);
         count = static_cast<uint32_t>(rows->nodes.size());
       } else if (auto sides = graph::contraction(graph, c);

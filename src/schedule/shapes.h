@@ -6,15 +6,17 @@
 namespace tang::schedule {
 
 /// Neighbouring nodes over common rows: every node's points are the rows, or the rows and one inner
-/// axis of a common extent; reductions run along that axis; what one node reads of another it reads
-/// at its own row (and place). At least one reduction, or it is no row group.
+/// axis of a common extent; reductions and scans run along that axis; what one node reads of
+/// another it reads at its own row (and place). At least one reduction or scan, or it is no row
+/// group.
 struct RowGroup {
   std::vector<uint32_t> nodes;
   size_t rows = 0;      ///< number of row axes
+  bool scans = false;   ///< a member needs its elements in order
   graph::ExprId extent; ///< of the inner axis
 };
 std::optional<RowGroup> row_group(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
-                                  uint32_t first);
+                                  uint32_t first, const Machine& machine);
 
 /// A number that divides every value of an integer term: from its coefficients and the dims' steps.
 int64_t known_divisor(const graph::Graph& graph, graph::ExprId term);

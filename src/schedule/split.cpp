@@ -95,7 +95,7 @@ private:
   }
   /// A block per row where a row kernel takes it, else a thread.
   Load of_row(size_t n, const Comprehension& c) const {
-    auto group = row_group(graph_, graph_.nodes, static_cast<uint32_t>(n));
+    auto group = row_group(graph_, graph_.nodes, static_cast<uint32_t>(n), machine_);
     if (!group) return of_threads(c);
     return {size(c.points), double(machine_.units) * 2, 4096};
   }

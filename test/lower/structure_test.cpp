@@ -320,9 +320,19 @@ TEST_CASE("maps move vectors where rows are whole vectors", "[point]") {
   }
 }
 
-TEST_CASE("scans and lists stay inside a thread", "[point]") {
+TEST_CASE("a scan along a row loads each element once, in vectors", "[row]") {
+  auto scan = lowered("dim M\ninput x : f32[M, 512]\ny[i, j] = scan sum[j] x[i, j]\n"
+                      "output y : f32[M, 512]\n",
+                      gpu());
+  Counts n = counts_of(kernel_at(scan.program));
+  CHECK(n.copies == std::map<int, int>{{4, 2}});
+  CHECK(n.serial == 0);
+  CHECK(n.shuffles == 5);
+}
+
+TEST_CASE("scans across rows and lists stay inside a thread", "[point]") {
   for (const auto& target : {gpu(), core()}) {
-    auto scan = lowered("dim M, N\ninput x : f32[M, N]\ny[i, j] = scan sum[j] x[i, j]\n"
+    auto scan = lowered("dim M, N\ninput x : f32[M, N]\ny[i, j] = scan sum[i] x[i, j]\n"
                         "output y : f32[M, N]\n",
                         target);
     Counts n = counts_of(kernel_at(scan.program));

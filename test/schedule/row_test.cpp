@@ -138,13 +138,23 @@ TEST_CASE("reductions that a row of threads cannot share", "[row]") {
     CHECK(plan_of("input z : f32[M, K, N]\n"
                   "s[i] = sum[k, j] z[i, k, j]\noutput s : f32[M]\n") == "point[s]");
   }
-  SECTION("scans") {
-    CHECK(plan_of("s[i, j] = scan sum[j] x[i, j]\noutput s : f32[M, N]\n") == "point[s]");
+  SECTION("scans across rows") {
+    CHECK(plan_of("s[i, j] = scan sum[i] x[i, j]\noutput s : f32[M, N]\n") == "point[s]");
   }
   SECTION("indexed fields") {
     CHECK(plan_of("monoid two(v[n: 2] = 0) (a, b) -> (a.v[n] + b.v[n])\n"
                   "s[i, n] = two[j](x[i, j] * (n + 1))\noutput s : f32[M, 2]\n") == "point[s]");
   }
+}
+
+TEST_CASE("scans along rows belong to them, from one end", "[row]") {
+  auto outputs = [](const std::string& second) {
+    return plan_of("s[i, j] = scan sum[j] x[i, j]\nm[i] = max[j] s[i, j]\nd[i, j] = scan " +
+                   second +
+                   " x[i, j]\noutput s : f32[M, N]\noutput m : f32[M]\noutput d : f32[M, N]\n");
+  };
+  CHECK(outputs("max[j exclusive]") == "row[s m d]");
+  CHECK(outputs("max[j desc]") == "row[s m] row[d]");
 }
 
 TEST_CASE("an output in place of its input ends the group", "[row]") {

@@ -3,7 +3,7 @@
 
     for f in scripts/bench/memory_bound/*.tg; do
       tangc $f --target sm_90a -d DIR/dynamic
-      for n in 1024 8192; do tangc $f --target sm_90a -D N=$n -d DIR/n$n; done
+      for n in 1024 8192 131072; do tangc $f --target sm_90a -D N=$n -d DIR/n$n; done
     done
     python3 scripts/bench/memory_bound/run.py DIR
 
@@ -22,7 +22,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
-SHAPES = [(32768, 1024), (8192, 8192)]
+SHAPES = [(32768, 1024), (8192, 8192), (512, 131072)]
 TARGET = "sm_90a"
 
 
@@ -37,6 +37,8 @@ CASES = {  # name: (matrices, vectors, PyTorch's version)
     "layer_norm_bf16": (1, 2, lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b, 1e-5)),
     "rms_norm_bf16": (1, 1, lambda x, w: F.rms_norm(x, x.shape[-1:], w, 1e-6)),
     "chain_bf16": (2, 1, chain),
+    "cumsum_bf16": (1, 0, lambda x: torch.cumsum(x.float(), -1).to(x.dtype)),
+    "cumsum_reverse_bf16": (1, 0, lambda x: torch.cumsum(x.float().flip(-1), -1).flip(-1).to(x.dtype)),
 }
 
 
