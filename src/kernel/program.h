@@ -27,6 +27,9 @@ struct Buffer {
   std::vector<int64_t> integers = {};
 };
 
+/// Bytes at a multiple of which every slot of the workspace starts.
+inline constexpr int64_t slot_alignment = 256;
+
 /// Workspace is a list of slots laid end to end, each aligned to 256 bytes; buffers whose lives do
 /// not overlap share one.
 struct Slot {
@@ -102,6 +105,10 @@ struct Program {
   std::vector<Step> steps;
   int64_t max_blocks = 0; ///< the launcher refuses a grid with more; 0 = no limit
 };
+
+/// Where each slot ends, alignment included, in bytes from the beginning of the workspace: the next
+/// one begins there.
+std::vector<ValueId> slot_ends(ValueStore& values, const std::vector<Slot>& slots);
 
 /// The `.spec` text of a whole program: buffers, kernels, launches.
 std::string to_text(const Program& program);

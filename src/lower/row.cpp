@@ -22,7 +22,8 @@ namespace {
 
 class RowEmitter {
 public:
-  explicit RowEmitter(const Emission& e) : f_(e), held_(f_), vectors_(f_, held_) {}
+  explicit RowEmitter(const Emission& e)
+      : f_(e), held_(f_), vectors_(f_, held_), meeting_(f_.b, f_.f.threads) {}
 
   Built run() {
     auto& v = f_.b.values();
@@ -52,9 +53,10 @@ public:
       f_.b.kernel().threads.push_back({lane, f_.f.rows});
       row = f_.b.let("row", v.add(v.mul(row, v.integer(f_.f.rows)), v.variable(lane)));
     }
-    // Several rows share a block only when each is a warp, so no barrier stands under this branch.
-    TANG_CHECK(f_.f.rows == 1 || f_.f.threads == 32, "rows of `{}` share a block and a barrier",
-               f_.e.name);
+    // Several rows share a block only when each is a warp that needs no shared memory, so no barrier
+    // stands under this branch.
+    TANG_CHECK(f_.f.rows == 1 || (f_.f.threads == 32 && f_.e.machine.warp_shuffle),
+               "rows of `{}` share a block and a barrier", f_.e.name);
     f_.b.when(f_.f.rows > 1 ? v.less(row, total) : ValueId{}, [&] {
       std::vector<std::string> names;
       std::vector<ValueId> extents;
@@ -113,9 +115,10 @@ private:
       });
     };
     const Comprehension* self[] = {&c};
+    if (!f_.serial && !f_.e.machine.warp_shuffle) meeting_.reserve(types);
     if (f_.serial || f_.f.chunks || acc.commutes()) {
       vectors_.over_vectors(self, stretch, LoopKind::serial, vector);
-      if (!f_.serial) across_threads(acc, f_.thread, f_.f.threads);
+      if (!f_.serial) across(acc);
     } else {
       // Threads take turns along the row: what they hold is combined once each round.
       Accumulator all(f_.terms, r.monoid, f_.g[c.results[0].tensor].name + "_all", types);
@@ -123,8 +126,9 @@ private:
       vectors_.over_vectors(self, stretch, LoopKind::serial, [&](const RowVector& at) {
         acc.init();
         vector(at);
-        if (f_.f.threads > 32) f_.b.emit({kernel::Barrier{}});
-        across_threads(acc, f_.thread, f_.f.threads);
+        // What groups of 32 left in shared memory has been read.
+        if (f_.e.machine.warp_shuffle && f_.f.threads > 32) f_.b.emit({kernel::Barrier{}});
+        across(acc);
         all.merge([&](Op, uint32_t field, const std::vector<ValueId>& places) {
           return acc.value(field, places);
         });
@@ -135,6 +139,13 @@ private:
     auto outer = f_.terms.exchange_state(acc.state());
     row_results(c);
     f_.terms.exchange_state(std::move(outer));
+  }
+
+  void across(Accumulator& acc) {
+    if (f_.e.machine.warp_shuffle)
+      across_threads(acc, f_.thread, f_.f.threads);
+    else
+      meeting_.across(acc, f_.thread);
   }
 
   /// One element of a reduction: outside its stretch it takes no part.
@@ -246,6 +257,7 @@ private:
   RowFrame f_;
   RowRegisters held_;
   RowVectors vectors_;
+  Meeting meeting_; ///< where threads cannot read each other's registers
   std::unordered_map<TensorId, kernel::TensorId> pending_; ///< elements of the map at hand
 };
 

@@ -1,4 +1,7 @@
 #include "lower/threads.h"
+#include "base/check.h"
+#include <algorithm>
+#include <functional>
 
 namespace tang::lower {
 
@@ -14,8 +17,10 @@ Terms::State state_of(std::vector<ValueId> fields) {
 }
 
 /// The state of the thread whose number differs in one bit.
-std::vector<ValueId> partner(Accumulator& acc, Builder& b, std::span<const ValueId> mine,
-                             int mask) {
+using Partner = std::function<std::vector<ValueId>(std::span<const ValueId> mine, int mask)>;
+
+std::vector<ValueId> shuffled(Accumulator& acc, std::span<const ValueId> mine, int mask) {
+  Builder& b = acc.builder();
   std::vector<ValueId> other;
   for (size_t f = 0; f < mine.size(); ++f) {
     VarId var = b.values().add_var({"o", acc.types()[f], {}, {}});
@@ -25,16 +30,16 @@ std::vector<ValueId> partner(Accumulator& acc, Builder& b, std::span<const Value
   return other;
 }
 
-} // namespace
-
-void across_threads(Accumulator& acc, ValueId thread, int threads) {
+/// Each of `threads` neighbours, a power of two, gets the combination of all: in each step it meets
+/// one that holds as many states as itself, next to its own.
+void meet(Accumulator& acc, ValueId thread, int threads, const Partner& partner) {
   Builder& b = acc.builder();
   auto& v = b.values();
   auto fields = static_cast<uint32_t>(acc.types().size());
-  for (int mask = 1; mask < 32; mask *= 2) {
+  for (int mask = 1; mask < threads; mask *= 2) {
     std::vector<ValueId> mine;
     for (uint32_t f = 0; f < fields; ++f) mine.push_back(b.let("s", acc.value(f, {})));
-    std::vector<ValueId> other = partner(acc, b, mine, mask);
+    std::vector<ValueId> other = partner(mine, mask);
     if (!acc.commutes()) {
       // The state of the lower thread is the earlier one.
       ValueId bit =
@@ -47,6 +52,17 @@ void across_threads(Accumulator& acc, ValueId thread, int threads) {
     }
     acc.merge(state_of(std::move(other)));
   }
+}
+
+} // namespace
+
+void across_threads(Accumulator& acc, ValueId thread, int threads) {
+  Builder& b = acc.builder();
+  auto& v = b.values();
+  auto fields = static_cast<uint32_t>(acc.types().size());
+  meet(acc, thread, 32, [&](std::span<const ValueId> mine, int mask) {
+    return shuffled(acc, mine, mask);
+  });
   int warps = threads / 32;
   if (warps <= 1) return;
   std::vector<kernel::TensorId> parts;
@@ -63,6 +79,46 @@ void across_threads(Accumulator& acc, ValueId thread, int threads) {
     for (uint32_t f = 0; f < fields; ++f)
       other.push_back(b.load("o", acc.types()[f], {parts[f], {w}}));
     acc.merge(state_of(std::move(other)));
+  });
+}
+
+void Meeting::reserve(std::span<const Type> types) {
+  auto count = [](const auto& list, Type type, auto type_of) {
+    return std::count_if(list.begin(), list.end(), [&](const auto& x) { return type_of(x) == type; });
+  };
+  for (Type type : types)
+    while (count(rooms_, type, [](const auto& room) { return room.first; }) <
+           count(types, type, [](Type t) { return t; }))
+      rooms_.emplace_back(type, b_.shared("part", element_type(type), {2, threads_}));
+}
+
+std::vector<kernel::TensorId> Meeting::rooms_of(std::span<const Type> types) const {
+  std::vector<kernel::TensorId> found;
+  for (Type type : types)
+    for (const auto& [kept, room] : rooms_)
+      if (kept == type && std::find(found.begin(), found.end(), room) == found.end()) {
+        found.push_back(room);
+        break;
+      }
+  TANG_CHECK(found.size() == types.size(), "threads of `{}` meet where nothing is reserved",
+             b_.kernel().name);
+  return found;
+}
+
+void Meeting::across(Accumulator& acc, ValueId thread) {
+  auto& v = b_.values();
+  std::vector<kernel::TensorId> rooms = rooms_of(acc.types());
+  b_.emit({kernel::Barrier{}}); // until the reduction before has been read
+  int turn = 0;
+  meet(acc, thread, threads_, [&](std::span<const ValueId> mine, int mask) {
+    ValueId other_thread = b_.let("other", v.binary(Op::bit_xor, thread, v.integer(mask)));
+    for (size_t f = 0; f < mine.size(); ++f) b_.store({rooms[f], {v.integer(turn), thread}}, mine[f]);
+    b_.emit({kernel::Barrier{}});
+    std::vector<ValueId> other;
+    for (size_t f = 0; f < mine.size(); ++f)
+      other.push_back(b_.load("o", acc.types()[f], {rooms[f], {v.integer(turn), other_thread}}));
+    turn = 1 - turn;
+    return other;
   });
 }
 

@@ -9,4 +9,26 @@ namespace tang::lower {
 /// then the groups meet in shared memory. Scalar fields only.
 void across_threads(Accumulator& acc, ValueId thread, int threads);
 
+/// Shared memory through which threads see each other's states where none reads the registers of
+/// another. One reduction after the other may use it.
+class Meeting {
+public:
+  /// `threads` is a power of two, and all threads of the block.
+  Meeting(Builder& b, int threads) : b_(b), threads_(threads) {}
+
+  /// Makes room for states of these formats here, where all who use it can reach it.
+  void reserve(std::span<const Type> types);
+
+  /// As `across_threads`; every thread of the block takes part.
+  void across(Accumulator& acc, ValueId thread);
+
+private:
+  /// The fields' rooms for two turns: who writes the next turn does not wait for who reads this.
+  std::vector<kernel::TensorId> rooms_of(std::span<const Type> types) const;
+
+  Builder& b_;
+  int threads_;
+  std::vector<std::pair<Type, kernel::TensorId>> rooms_;
+};
+
 } // namespace tang::lower

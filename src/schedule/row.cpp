@@ -110,7 +110,28 @@ struct Shape {
   int index_bits = 0;
 };
 
+/// Where threads meet in shared memory, the most of a row that have room there.
+int most_threads(const Machine& machine, int64_t fields) {
+  int threads = machine.max_threads;
+  while (threads > 1 && meeting_bytes(fields, threads) > machine.shared_bytes) threads /= 2;
+  return threads;
+}
+
 } // namespace
+
+int64_t fields_along(const Graph& graph, const std::vector<graph::Node>& nodes,
+                     std::span<const uint32_t> group) {
+  size_t fields = 0;
+  for (uint32_t n : group)
+    if (const auto& c = std::get<Comprehension>(nodes[n].definition); c.reduction)
+      fields += graph[c.reduction->monoid].fields.size();
+  return static_cast<int64_t>(fields);
+}
+
+int64_t meeting_bytes(int64_t fields, int threads) {
+  constexpr int64_t turns = 2, bytes = 8;
+  return fields * threads * turns * bytes;
+}
 
 std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::Node>& nodes,
                                   uint32_t first) {
@@ -178,11 +199,23 @@ plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& no
                         {512, 1, 1, 0}};
   // One row keeps one block busy: how much of it matters less than the launch.
   const Shape one[] = {{1024, 1, width, 4}, {1024, 1, width, 0}, {1024, 1, 1, 0}};
+  // Without shuffles all threads of a block wait for each other, so it has one row, and not more
+  // threads than meet in its memory.
+  const Shape meeting[] = {{64, 1, width, 1, 32}, {128, 1, width, 2},    {256, 1, width, 4},
+                           {128, 1, 1, 4},        {256, 1, 1, 8, 32},    {256, 1, width, 0},
+                           {256, 1, 1, 0}};
   std::span<const Shape> shapes = many;
   if (group.rows == 0) shapes = one;
+  int most = machine.max_threads;
+  if (!machine.warp_shuffle) {
+    shapes = meeting;
+    most = most_threads(machine, fields_along(graph, nodes, group.nodes));
+  }
   for (const Shape& shape : shapes) {
+    if (shape.threads > most && shape.chunks) continue;
     plan::Fields fields;
-    fields.threads = shape.threads, fields.rows = shape.rows, fields.vector = shape.vector;
+    fields.threads = std::min(shape.threads, most), fields.rows = shape.rows;
+    fields.vector = shape.vector;
     fields.chunks = shape.chunks, fields.index_bits = shape.index_bits;
     Lengths lengths{group.extent, shape.vector, {}};
     if (shape.chunks) lengths.most = int64_t{shape.threads} * shape.vector * shape.chunks;

@@ -237,11 +237,52 @@ constexpr auto wgsl =
             "yield"});
 
 constexpr auto opencl = sorted(
-    {"kernel",  "global", "local", "constant", "private",   "read_only", "write_only", "read_write",
-     "half",    "half2",  "half4", "half8",    "half16",    "float2",    "float4",     "float8",
-     "float16", "int2",   "int4",  "int8",     "int16",     "uint",      "uint2",      "uint4",
-     "ushort",  "uchar",  "ulong", "event_t",  "image2d_t", "sampler_t", "pipe",       "generic",
-     "barrier", "select", "clamp", "mix",      "dot",       "cross",     "vec_step",   "as_float"});
+    {"bool", "true", "false", "kernel", "global", "local", "constant", "private", "generic",
+     "read_only", "write_only", "read_write", "uniform", "pipe", "half", "quad", "complex",
+     "imaginary", "uchar", "ushort", "uint", "ulong", "size_t", "ptrdiff_t", "intptr_t",
+     "uintptr_t", "event_t", "sampler_t", "image1d_t", "image1d_array_t", "image1d_buffer_t",
+     "image2d_t", "image2d_array_t", "image3d_t", "cl_mem_fence_flags", "get_work_dim",
+     "get_global_size", "get_global_id", "get_local_size", "get_local_id", "get_num_groups",
+     "get_group_id", "get_global_offset", "barrier", "mem_fence", "read_mem_fence",
+     "write_mem_fence", "prefetch", "vec_step", "shuffle", "shuffle2", "printf", "select",
+     "bitselect", "isequal", "isnotequal", "isgreater", "isgreaterequal", "isless", "islessequal",
+     "islessgreater", "isfinite", "isinf", "isnan", "isnormal", "isordered", "isunordered",
+     "signbit", "any", "all", "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan",
+     "atan2", "atanh", "atanpi", "atan2pi", "cbrt", "ceil", "copysign", "cos", "cosh", "cospi",
+     "erf", "erfc", "exp", "exp2", "exp10", "expm1", "fabs", "fdim", "floor", "fma", "fmax",
+     "fmin", "fmod", "fract", "frexp", "hypot", "ilogb", "ldexp", "lgamma", "lgamma_r", "log",
+     "log2", "log10", "log1p", "logb", "mad", "maxmag", "minmag", "modf", "nan", "nextafter",
+     "pow", "pown", "powr", "remainder", "remquo", "rint", "rootn", "round", "rsqrt", "sin",
+     "sincos", "sinh", "sinpi", "sqrt", "tan", "tanh", "tanpi", "tgamma", "trunc", "half_exp",
+     "half_log", "half_sqrt", "native_cos", "native_divide", "native_exp", "native_exp2",
+     "native_log", "native_log2", "native_powr", "native_recip", "native_rsqrt", "native_sin",
+     "native_sqrt", "native_tan", "abs", "abs_diff", "add_sat", "hadd", "rhadd", "clamp", "clz",
+     "mad_hi", "mad_sat", "max", "min", "mul_hi", "rotate", "sub_sat", "upsample", "popcount",
+     "mad24", "mul24", "degrees", "mix", "radians", "step", "smoothstep", "sign", "cross", "dot",
+     "distance", "length", "normalize", "fast_distance", "fast_length", "fast_normalize",
+     "atomic_add", "atomic_sub", "atomic_xchg", "atomic_inc", "atomic_dec", "atomic_cmpxchg",
+     "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor", "vload2", "vload3",
+     "vload4", "vload8", "vload16", "vload_half", "vstore2", "vstore3", "vstore4", "vstore8",
+     "vstore16", "vstore_half", "vstore_half_rte", "as_char", "as_uchar", "as_uchar2", "as_short",
+     "as_ushort", "as_int", "as_uint", "as_long", "as_ulong", "as_float", "as_double",
+     "convert_int", "convert_uint", "convert_long", "convert_float", "convert_double", "MAXFLOAT",
+     "HUGE_VALF", "INFINITY", "NAN", "M_E_F", "M_PI_F", "CLK_LOCAL_MEM_FENCE",
+     "CLK_GLOBAL_MEM_FENCE", "FP_FAST_FMAF", "FP_FAST_FMA", "int32_t", "int64_t", "uint8_t",
+     "uint16_t", "uint32_t", "uint64_t", "fmodf", "rintf", "image2d_depth_t", "char2", "char3",
+     "char4", "char8", "char16", "uchar2", "uchar3", "uchar4", "uchar8", "uchar16", "short2",
+     "short3", "short4", "short8", "short16", "ushort2", "ushort3", "ushort4", "ushort8",
+     "ushort16", "int2", "int3", "int4", "int8", "int16", "uint2", "uint3", "uint4", "uint8",
+     "uint16", "long2", "long3", "long4", "long8", "long16", "ulong2", "ulong3", "ulong4",
+     "ulong8", "ulong16", "float2", "float3", "float4", "float8", "float16", "double2", "double3",
+     "double4", "double8", "double16", "half2", "half3", "half4", "half8", "half16", "bool2",
+     "bool3", "bool4", "bool8", "bool16"});
+
+constexpr auto opencl_host = sorted(
+    {"session", "tg_source", "cl_mem", "cl_kernel", "cl_int", "cl_uint", "cl_long", "cl_ulong",
+     "cl_bool", "cl_program", "cl_context", "cl_device_id", "cl_command_queue", "cl_event",
+     "CL_SUCCESS", "CL_TRUE", "CL_FALSE", "clSetKernelArg", "clEnqueueNDRangeKernel",
+     "clCreateKernel", "clReleaseKernel", "clReleaseMemObject", "clReleaseProgram",
+     "clGetMemObjectInfo"});
 
 constexpr auto glsl =
     sorted({"attribute", "varying", "uniform",   "buffer",    "shared",     "coherent", "in",
@@ -266,9 +307,13 @@ namespace {
 constexpr WordList for_headers[] = {c, cpp, macros};
 constexpr WordList for_functions[] = {c, cpp, macros, functions};
 constexpr WordList for_cuda[] = {c, cpp, macros, functions, cuda};
+constexpr WordList for_opencl[] = {c, macros, opencl};
+constexpr WordList for_opencl_host[] = {c, cpp, macros, functions, opencl_host};
 } // namespace
 constinit const std::span<const WordList> header_reserved = for_headers;
 constinit const std::span<const WordList> c_reserved = for_functions;
 constinit const std::span<const WordList> cuda_reserved = for_cuda;
+constinit const std::span<const WordList> opencl_reserved = for_opencl;
+constinit const std::span<const WordList> opencl_host_reserved = for_opencl_host;
 
 } // namespace tang::print
