@@ -25,10 +25,10 @@ public:
         type_(capabilities.int64 ? Type::i64 : Type::i32) {}
 
   void run() {
+    program_.whole_buffers = alignment_ == 0;
     std::vector<ValueId> begins;
-    if (alignment_ == 0) begins = one_slot();
-    for (const Kernel& kernel : program_.kernels)
-      moved_.emplace_back(kernel.params.size(), false);
+    if (program_.whole_buffers) begins = this->begins();
+    for (const Kernel& kernel : program_.kernels) moved_.emplace_back(kernel.params.size(), false);
     for_each_dispatch(program_.steps, [&](Dispatch& dispatch) {
       for (Variant& variant : dispatch.variants) {
         if (!begins.empty())
@@ -43,20 +43,16 @@ public:
   }
 
 private:
-  /// The workspace becomes one slot that every buffer in it reaches; where each one began.
-  std::vector<ValueId> one_slot() {
-    std::vector<ValueId> begins(program_.buffers.size());
-    if (program_.slots.empty()) return {};
-    std::vector<ValueId> ends = slot_ends(host_, program_.slots);
-    program_.slots = {{ends.back()}};
-    for (size_t i = 0; i < program_.buffers.size(); ++i) {
-      Buffer& buffer = program_.buffers[i];
-      if (buffer.kind != Buffer::Kind::workspace) continue;
-      if (buffer.slot > 0) begins[i] = elements(ends[buffer.slot - 1], buffer.type);
-      buffer.slot = 0;
-      buffer.elements = elements(ends.back(), buffer.type);
+  /// Where the buffers of the workspace begin in it, in elements; empty for others, and for those in
+  /// the first slot.
+  std::vector<ValueId> begins() {
+    std::vector<ValueId> found(program_.buffers.size()), ends = slot_ends(host_, program_.slots);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const Buffer& buffer = program_.buffers[i];
+      if (buffer.kind == Buffer::Kind::workspace && buffer.slot > 0)
+        found[i] = elements(ends[buffer.slot - 1], buffer.type);
     }
-    return begins;
+    return found;
   }
 
   /// Bytes that are a multiple of a slot's alignment, as elements.

@@ -398,7 +398,8 @@ std::string Launcher::argument(Function& f, const Binding& binding, const Tensor
   const Buffer& buffer = program_.buffers[binding.buffer.value];
   std::string type = type_of(parameter), offset = offset_of(f, binding);
   ValueId begin;
-  if (buffer.kind == Buffer::Kind::workspace) begin = slot_begin_[buffer.slot];
+  if (buffer.kind == Buffer::Kind::workspace && !program_.whole_buffers)
+    begin = slot_begin_[buffer.slot];
   bool inside = begin && values_.as_integer(begin) != 0;
   TANG_CHECK(!dialect_.host || (offset.empty() && !inside),
              "a launch of `{}` binds `{}` from its middle", program_.name, buffer.name);
