@@ -155,11 +155,19 @@ void read_emit(const Arguments& arguments, CompileOptions& out, Sink& sink) {
                                   : std::vector{Emit::source};
   std::sort(out.emit.begin(), out.emit.end());
   out.emit.erase(std::unique(out.emit.begin(), out.emit.end()), out.emit.end());
-  if (out.emits(Emit::launcher))
+  auto apart = [](const auto& spec) { return host_file_of(*spec.target) != nullptr; };
+  if (out.emits(Emit::launcher) && std::none_of(out.targets.begin(), out.targets.end(), apart))
     for (const auto& spec : out.targets)
       sink.report(Kind::target_cannot, {},
                   "`--emit=launcher`: the launcher of target `{}` is part of its source",
                   spec.target->name);
+  if (out.emits(Emit::cmake) && !out.emits(Emit::launcher))
+    for (const auto& spec : out.targets)
+      if (apart(spec))
+        sink.report(Kind::command_line, {},
+                    "`--emit=cmake` for target `{}` builds its launcher, which `--emit` leaves out",
+                    spec.target->name)
+            .help("add `launcher` to `--emit`");
 }
 
 void read_embed(const Arguments& arguments, CompileOptions& out, Sink& sink) {

@@ -78,6 +78,10 @@ struct CompileOptions {
   bool emits(Emit kind) const;
 };
 
+/// The launcher of a target's code where that is a file of its own; null where it is part of the
+/// source.
+const print::HostFile* host_file_of(const targets::Target& target);
+
 /// Readable even when `arguments` has faults, so that they can be shown as asked for: what is wrong
 /// here is reported, and the default stays.
 CommonOptions common_options(const Arguments& arguments, Sink& sink);

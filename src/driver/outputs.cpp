@@ -36,6 +36,8 @@ bool is_per_target(Emit kind) {
 /// What follows the stem.
 std::string ending(Emit kind, const targets::Target* target) {
   std::string name = target ? "." + target->name : "", extension = target ? target->extension : "";
+  const print::HostFile* host = target ? host_file_of(*target) : nullptr;
+  std::string host_extension = host ? std::string(host->extension) : extension;
   switch (kind) {
   case Emit::source: return name + extension;
   case Emit::header: return ".h";
@@ -44,9 +46,9 @@ std::string ending(Emit kind, const targets::Target* target) {
   case Emit::graph: return ".graph.tg";
   case Emit::schedule: return name + ".schedule.yaml";
   case Emit::spec: return name + ".spec";
-  case Emit::test: return name + ".test" + extension;
+  case Emit::test: return name + ".test" + host_extension;
   case Emit::html: return name + ".html";
-  case Emit::launcher: return name + ".launcher" + extension;
+  case Emit::launcher: return name + ".launcher" + host_extension;
   case Emit::cmake: return ".cmake";
   }
   return "";
@@ -91,6 +93,11 @@ bool is_writable(const std::string& path, std::string& reason) {
 
 } // namespace
 
+const print::HostFile* host_file_of(const targets::Target& target) {
+  const print::Dialect* dialect = print::dialect_named(target.dialect);
+  return dialect ? dialect->host : nullptr;
+}
+
 std::vector<OutputFile> output_files(const CompileOptions& options, const std::string& input) {
   std::vector<OutputFile> files;
   std::string folder = options.directory, stem = stem_of(input);
@@ -114,7 +121,10 @@ std::vector<OutputFile> output_files(const CompileOptions& options, const std::s
   };
   for (Emit kind : options.emit)
     if (is_per_target(kind))
-      for (size_t i = 0; i < options.targets.size(); ++i) add(kind, i);
+      for (size_t i = 0; i < options.targets.size(); ++i) {
+        // A launcher that is part of the source is no file.
+        if (kind != Emit::launcher || host_file_of(*options.targets[i].target)) add(kind, i);
+      }
     else
       add(kind, OutputFile::no_target);
   return files;

@@ -5,6 +5,7 @@
 #include "driver/files.h"
 #include "driver/instructions.h"
 #include "driver/split_products.h"
+#include "driver/target_limits.h"
 #include "graph/text.h"
 #include "graph/verify.h"
 #include "kernel/verify.h"
@@ -54,6 +55,7 @@ schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Input&
   machine.hardware_grid = target.has(Feature::hardware_grid);
   machine.max_threads = static_cast<int>(target.limit(LimitKey::max_threads_per_block));
   machine.warp = static_cast<int>(target.limit(LimitKey::warp_size));
+  machine.warp_shuffle = target.has(Feature::warp_shuffle);
   machine.vector_bytes = static_cast<int>(target.limit(LimitKey::max_vector_bytes));
   machine.shared_bytes = target.limit(LimitKey::static_shared_bytes);
   machine.dynamic_shared_bytes = target.has(Feature::dynamic_shared_memory)
@@ -216,6 +218,20 @@ graph::Graph split(graph::Graph graph, const schedule::Machine& machine, bool ba
   return graph;
 }
 
+/// Reports kernels that the target cannot run, at the first equation of each.
+bool check_kernels(const Variant& variant, const targets::Target& target, Sink& sink) {
+  std::vector<Span> places(variant.program.kernels.size());
+  for (const kernel::Step& step : variant.program.steps)
+    if (const auto* dispatch = std::get_if<kernel::Dispatch>(&step.node);
+        dispatch && !dispatch->nodes.empty())
+      for (const kernel::Variant& v : dispatch->variants)
+        places[v.kernel.value] = variant.graph.nodes[dispatch->nodes[0]].span;
+  bool good = true;
+  for (size_t i = 0; i < places.size(); ++i)
+    good = check_kernel(variant.program.kernels[i], places[i], target, sink) && good;
+  return good;
+}
+
 /// From a rewritten graph to a legal program; `general`: for all sizes. Empty, and reported, where
 /// it cannot run as stated.
 std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, const Input& input,
@@ -278,6 +294,8 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
   // What is not proved is not emitted: each read in range or guarded, each output written once.
   auto proved = [&](int proofs) { stages.done("prove", fmt::format("{} proofs", proofs)); };
   proved(kernel::prove(result.program, "lower"));
+
+  if (!check_kernels(result, target, sink)) return std::nullopt;
 
   // What the target lacks is taken out, so that printing decides nothing.
   auto after = [&](const legalize::Pass& pass) {
@@ -380,10 +398,14 @@ std::optional<std::vector<TargetResult>> compile_targets(std::span<const graph::
 std::string header_text(const Input& input, const CompileOptions& options,
                         std::span<const TargetResult> results) {
   std::vector<std::string> names;
-  for (const TargetResult& result : results) names.push_back(result.target->name);
+  std::string sessions;
+  for (const TargetResult& result : results) {
+    names.push_back(result.target->name);
+    sessions += result.source.session;
+  }
   const Variant& first = results.front().general();
   return print::print_header(first.program, first.graph, names,
-                             print_options(input, options, *results.front().target));
+                             print_options(input, options, *results.front().target), sessions);
 }
 
 print::PrintOptions print_options(const Input& input, const CompileOptions& options,

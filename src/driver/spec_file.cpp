@@ -2,6 +2,7 @@
 #include "base/sha256.h"
 #include "driver/files.h"
 #include "driver/instructions.h"
+#include "driver/target_limits.h"
 #include "kernel/verify.h"
 #include "legalize/passes.h"
 #include <algorithm>
@@ -13,35 +14,11 @@ using namespace kernel;
 using parse::spec::ReadKernel;
 using parse::spec::ReadProgram;
 using targets::Feature;
-using targets::LimitKey;
 
 namespace {
 
 std::string count_of(const Program& program) {
   return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
-}
-
-/// What a kernel uses that not every target has.
-struct Needs {
-  bool shared = false, shuffle = false;
-  int64_t shared_bytes = 0;
-};
-
-Needs needs_of(const Kernel& kernel) {
-  Needs needs;
-  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
-    if (std::holds_alternative<Shfl>(stmt.node)) needs.shuffle = true;
-    const auto* allocate = std::get_if<Allocate>(&stmt.node);
-    if (!allocate || kernel[allocate->tensor].memory != Memory::shared) return;
-    const Tensor& tensor = kernel[allocate->tensor];
-    int64_t last = 0;
-    for (size_t i = 0; i < tensor.shape.size(); ++i)
-      last += (*kernel.values.as_integer(tensor.shape[i]) - 1) *
-              *kernel.values.as_integer(tensor.stride[i]);
-    needs.shared = true;
-    needs.shared_bytes += graph::bytes_of(tensor.type, last + 1);
-  });
-  return needs;
 }
 
 /// Whether memory is addressed by one number, and coordinates come from one.
@@ -54,33 +31,6 @@ bool is_legal(const Kernel& kernel, bool grid) {
               });
   bool numbered = kernel.flat_block || kernel.flat_thread;
   return flat && (grid ? numbered || !many : !many);
-}
-
-bool check_kernel(const Kernel& kernel, Span place, const targets::Target& target, Sink& sink) {
-  Needs needs = needs_of(kernel);
-  auto refuse = [&](std::string reason) {
-    sink.report(Kind::target_cannot, place, "{} cannot run kernel `{}`: {}", target.name,
-                kernel.name, reason);
-    return false;
-  };
-  int threads = kernel.thread_count();
-  if (!target.has(Feature::hardware_grid)) {
-    if (threads > 1) return refuse(fmt::format("its blocks have {} threads, not 1", threads));
-    if (needs.shared) return refuse("it uses shared memory");
-    return true;
-  }
-  if (threads > target.limit(LimitKey::max_threads_per_block))
-    return refuse(fmt::format("its blocks have {} threads, and {} are the most", threads,
-                              target.limit(LimitKey::max_threads_per_block)));
-  if (needs.shuffle && !target.has(Feature::warp_shuffle))
-    return refuse("it exchanges values within a warp");
-  int64_t most = target.has(Feature::dynamic_shared_memory)
-                     ? target.limit(LimitKey::dynamic_shared_bytes)
-                     : target.limit(LimitKey::static_shared_bytes);
-  if (needs.shared_bytes > most)
-    return refuse(fmt::format("it uses {} bytes of shared memory, and {} are the most",
-                              needs.shared_bytes, most));
-  return true;
 }
 
 bool legalize_spec(Program& program, const ReadProgram& read, const targets::Target& target,
@@ -163,7 +113,7 @@ bool check_spec_options(const CommonOptions& common, const CompileOptions& optio
   if (!options.cases.empty()) refuse("--specialize", "its variants are those of its launches");
   if (!options.schedule.empty()) refuse("--schedule", "its kernels are scheduled");
   if (options.budget) refuse("--error-budget", "no equation says what is exact");
-  for (Emit kind : {Emit::tg, Emit::graph, Emit::schedule, Emit::test, Emit::html, Emit::launcher})
+  for (Emit kind : {Emit::tg, Emit::graph, Emit::schedule, Emit::test, Emit::html})
     if (options.emits(kind)) {
       constexpr std::string_view names[] = {"source", "header",   "report", "tg",
                                             "graph",  "schedule", "spec",   "test",

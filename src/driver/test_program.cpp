@@ -196,11 +196,11 @@ private:
            arguments +
            fmt::format("  const size_t bytes = {0}_workspace_bytes(&dims);\n"
                        "  void *workspace = tg_test_alloc(bytes);\n"
-                       "  const tg_status status = {0}_run(&args, &dims, workspace, bytes, NULL);\n"
+                       "  const tg_status status = {0}_run(&args, &dims, workspace, bytes, {1});\n"
                        "  if (status != TG_OK) printf(\"the launcher returned: %s\\n\", "
                        "tg_status_string(status));\n"
                        "  int wrong = status != TG_OK || !tg_test_finish();\n",
-                       symbol);
+                       symbol, host_file_of(*result_.target) ? "&tg_session" : "NULL");
   }
 
   std::string check_field(const Field& field, size_t i) {
@@ -289,6 +289,32 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
   return vectors;
 }
 
+namespace {
+
+/// What a program says around its calls where the launcher has a session.
+struct Opening {
+  std::string variable, open, close;
+};
+
+Opening opening(const print::PrintOptions& options, const targets::Target& target,
+                std::set<std::string>& helpers) {
+  helpers.insert({"tg_test_start", "tg_test_explain"});
+  std::string symbol = print::symbol_prefix(options.prefix) + "_" + print::symbol_part(target.name);
+  return {fmt::format("static {}_session tg_session;\n\n", symbol),
+          fmt::format("  const tg_status opened = tg_test_start({}_open, &tg_session);\n"
+                      "  if (opened != TG_OK) {{\n"
+                      "    const int able = opened != TG_E_UNSUPPORTED;\n"
+                      "    printf(\"%s: %s\\n\", able ? \"the session did not open\" : "
+                      "\"skipped: the device cannot run these kernels\",\n"
+                      "           tg_status_string(opened));\n"
+                      "    tg_test_explain(&tg_session);\n"
+                      "    return able ? 1 : 77;\n  }}\n",
+                      symbol),
+          fmt::format("  {}_close(&tg_session);\n", symbol)};
+}
+
+} // namespace
+
 std::string test_program_text(const Input& input, const TargetResult& result,
                               const CompileOptions& options, std::span<const TestVectors> calls) {
   print::PrintOptions print = print_options(input, options, *result.target);
@@ -301,17 +327,24 @@ std::string test_program_text(const Input& input, const TargetResult& result,
   }
   std::string device = "test_" + result.target->dialect + ".h";
   std::string_view files[] = {"test_common.h", device};
+  const print::HostFile* host = host_file_of(*result.target);
+  Opening session;
+  if (host) session = opening(print, *result.target, helpers);
+  std::string includes;
+  for (std::string_view line : host ? host->includes : std::span<const std::string_view>())
+    includes.append(line) += '\n';
   return print::head_comment(print, fmt::format("test of {} for {}",
                                                 print::comment_text(result.general().program.name),
                                                 result.target->name)) +
+         includes +
          fmt::format("#include \"{}.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include "
                      "<stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
                      input.stem) +
-         print::prelude(files, helpers, "static") + "\n" + functions +
+         print::prelude(files, helpers, "static") + "\n" + session.variable + functions +
          "int main(int argc, char **argv) {\n  (void)argc;\n  (void)argv;\n  if (!tg_test_open()) "
          "{\n"
-         "    printf(\"no device\\n\");\n    return 4;\n  }\n  int wrong = 0;\n" +
-         body + "  return wrong != 0;\n}\n";
+         "    printf(\"skipped: no device\\n\");\n    return 77;\n  }\n" +
+         session.open + "  int wrong = 0;\n" + body + session.close + "  return wrong != 0;\n}\n";
 }
 
 } // namespace tang::driver

@@ -24,6 +24,7 @@ const Toolchain* toolchain_of(const targets::Target& target) {
   static const Toolchain rows[] = {
       {".c", {"cc", "gcc", "clang"}, {"-std=c11", "-O2"}, {"-lm"}},
       {".cu", {"nvcc"}, {"-std=c++17", "-O2"}, {}},
+      {".cl", {"cc", "gcc", "clang"}, {"-std=c11", "-O2"}, {"-lOpenCL", "-lm"}},
   };
   for (const Toolchain& row : rows)
     if (row.extension == target.extension) return &row;

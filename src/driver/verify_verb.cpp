@@ -26,14 +26,16 @@ Outcome build_and_run(Session& session, const Input& input, const TargetResult& 
   Input named = input; // what a file is called here is of no matter, and any name may be given
   if (named.graph.name.empty()) named.graph.name = input.stem;
   named.stem = "kernels";
-  std::string source = "kernels" + result.target->extension,
-              test = "test" + result.target->extension;
+  // What is built is the host's: a source whose launcher stands apart is inside that.
+  const print::HostFile* host = host_file_of(*result.target);
+  std::string extension = host ? std::string(host->extension) : result.target->extension;
+  std::string source = "kernels" + extension, test = "test" + extension;
   auto in_folder = [&](const std::string& name) { return folder.path() + "/" + name; };
   if (folder.path().empty()) {
     session.sink.report(Kind::cannot_write, {}, "cannot make a temporary folder: {}", last_error());
     return Outcome::stopped;
   }
-  if (!write_files({{in_folder(source), result.source.text},
+  if (!write_files({{in_folder(source), host ? result.source.launcher : result.source.text},
                     {in_folder(named.stem + ".h"), header_text(named, options, {&result, 1})},
                     {in_folder(test), test_program_text(named, result, options, {&vectors, 1})}},
                    false, session.sink))
@@ -59,7 +61,7 @@ Outcome build_and_run(Session& session, const Input& input, const TargetResult& 
   Finished ran = run_program(call, folder.path());
   session.stages.done("run", fmt::format("exit {}", ran.code));
   text = trimmed(ran.output);
-  if (ran.code == 4) {
+  if (ran.code == 77) {
     session.sink.report(Kind::tool_missing, {}, "`verify` for target `{}` needs a device: {}",
                         result.target->name, text);
     return Outcome::stopped;

@@ -42,6 +42,7 @@ public:
   }
 
 private:
+  bool allocate_workspace();
   bool allocate();
   void bind_argument(BufferId id, const Buffer& buffer, BufferState& state);
   void bind_table(const Buffer& buffer, BufferState& state);
@@ -71,12 +72,23 @@ private:
   uint32_t launches_ = 0;
 };
 
-bool Run::allocate() {
-  for (const kernel::Slot& slot : program_.slots) {
-    auto bytes = value(slot.bytes);
+/// One memory for each slot, or for all where launches bind the whole workspace.
+bool Run::allocate_workspace() {
+  kernel::ValueStore values = program_.values;
+  std::vector<ValueId> sizes;
+  for (const kernel::Slot& slot : program_.slots) sizes.push_back(slot.bytes);
+  if (program_.whole_buffers && !sizes.empty())
+    sizes = {kernel::slot_ends(values, program_.slots).back()};
+  for (ValueId size : sizes) {
+    auto bytes = host_value(values, size, variables_);
     if (!bytes) return refuse("", "the size of the workspace leaves 64 bits"), false;
     slots_.emplace_back().resize(static_cast<size_t>(*bytes), 0xff);
   }
+  return true;
+}
+
+bool Run::allocate() {
+  if (!allocate_workspace()) return false;
   buffers_.resize(program_.buffers.size());
   for (uint32_t n = 0; n < buffers_.size(); ++n) {
     const Buffer& buffer = program_.buffers[n];
@@ -88,13 +100,16 @@ bool Run::allocate() {
     case Buffer::Kind::argument: bind_argument(BufferId(n), buffer, state); break;
     case Buffer::Kind::table: bind_table(buffer, state); break;
     case Buffer::Kind::workspace:
-      state.memory = &slots_[buffer.slot];
+      state.memory = &slots_[program_.whole_buffers ? 0 : buffer.slot];
       state.align = 256;
       // Distinct among the buffers that share a slot, but for very many.
       state.tag = static_cast<uint8_t>(n % 63 + 1);
       TANG_CHECK(graph::bytes_of(buffer.type, *elements) <=
                      static_cast<int64_t>(state.memory->size()),
                  "`{}` does not fit its slot", buffer.name);
+      if (program_.whole_buffers)
+        state.elements =
+            static_cast<int64_t>(state.memory->size()) * 8 / graph::info(buffer.type).bits;
       break;
     }
   }

@@ -27,6 +27,9 @@ struct Buffer {
   std::vector<int64_t> integers = {};
 };
 
+/// Bytes at a multiple of which every slot of the workspace starts.
+inline constexpr int64_t slot_alignment = 256;
+
 /// Workspace is a list of slots laid end to end, each aligned to 256 bytes; buffers whose lives do
 /// not overlap share one.
 struct Slot {
@@ -101,7 +104,14 @@ struct Program {
   std::vector<Slot> slots;
   std::vector<Step> steps;
   int64_t max_blocks = 0; ///< the launcher refuses a grid with more; 0 = no limit
+  /// Set by `whole_buffers`: launches bind the whole workspace for each buffer in it, and kernels
+  /// add where that begins.
+  bool whole_buffers = false;
 };
+
+/// Where each slot ends, alignment included, in bytes from the beginning of the workspace: the next
+/// one begins there.
+std::vector<ValueId> slot_ends(ValueStore& values, const std::vector<Slot>& slots);
 
 /// The `.spec` text of a whole program: buffers, kernels, launches.
 std::string to_text(const Program& program);

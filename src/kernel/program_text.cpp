@@ -32,6 +32,7 @@ public:
       std::string shape = list(room.shape), strides = list(room.strides);
       out_.line("room {} ({}):({})", buffer_name(room.buffer), shape, strides);
     }
+    if (program_.whole_buffers) out_.raw("whole_buffers");
     if (program_.max_blocks) out_.line("max_blocks {}", program_.max_blocks);
     steps(program_.steps);
     out_.dedent();

@@ -56,6 +56,11 @@ IntRange range_of_operation(const Value& v, const std::vector<IntRange>& ranges)
     if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
     if (a.lo >= 0) return {0, a.hi};
     return b.lo >= 0 ? IntRange{0, b.hi} : IntRange{};
+  case Op::bit_xor: {
+    int64_t most = std::max(a.hi, b.hi);
+    if (a.lo < 0 || b.lo < 0 || most >= int64_t{1} << 62) return {};
+    return {0, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(most) + 1)) - 1};
+  }
   case Op::shr:
     if (b.lo == b.hi && b.lo >= 0 && b.lo < 62) return divide(a, int64_t(1) << b.lo);
     return {};

@@ -10,6 +10,9 @@ struct Capabilities {
   bool narrow_index = true;            ///< 32-bit address arithmetic is cheaper than 64-bit
   int64_t static_shared_bytes = 49152; ///< that a kernel may declare
   int64_t max_blocks = 2147483647;     ///< blocks of one launch, numbered along one axis
+  /// Launches bind a buffer from multiples of these bytes on; 0: from its beginning alone.
+  int64_t buffer_alignment = 1;
+  int64_t max_buffers = 0; ///< of one kernel; 0 = no limit
 };
 
 Capabilities capabilities_of(const targets::Target& target);

@@ -104,7 +104,8 @@ Bound IndexBounds::make(ValueId id) {
     return plus(of(v.operands[0]), of(v.operands[1]));
   case Op::add:
   case Op::sub:
-  case Op::max: return plus(of(v.operands[0]), of(v.operands[1]));
+  case Op::max:
+  case Op::bit_xor: return plus(of(v.operands[0]), of(v.operands[1]));
   case Op::mul: return times(of(v.operands[0]), of(v.operands[1]));
   case Op::neg:
   case Op::abs: return of(v.operands[0]);

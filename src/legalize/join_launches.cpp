@@ -64,8 +64,9 @@ ValueId block_count(ValueStore& values, const std::vector<BlockMode>& blocks, Ty
 
 class Joiner {
 public:
-  Joiner(Program& program, int64_t most_declared)
-      : program_(program), most_declared_(most_declared) {
+  Joiner(Program& program, const Capabilities& capabilities)
+      : program_(program), most_declared_(capabilities.static_shared_bytes),
+        most_buffers_(capabilities.max_buffers) {
     for (const Kernel& kernel : program.kernels) names_.insert(kernel.name);
   }
 
@@ -101,7 +102,9 @@ private:
     return first.condition == second.condition && first.index_bits == second.index_bits &&
            a.thread_count() == b.thread_count() &&
            static_cast<bool>(a.flat_thread) == static_cast<bool>(b.flat_thread) &&
-           a.descending == b.descending && memory;
+           a.descending == b.descending && memory &&
+           (most_buffers_ == 0 ||
+            static_cast<int64_t>(a.params.size() + b.params.size()) <= most_buffers_);
   }
 
   void join(Variant& first, const Variant& second, const std::string& name) {
@@ -194,7 +197,7 @@ private:
   }
 
   Program& program_;
-  int64_t most_declared_;
+  int64_t most_declared_, most_buffers_;
   std::set<std::string> names_;
   std::map<std::tuple<uint32_t, uint32_t, Common>, KernelId> known_;
 };
@@ -202,7 +205,7 @@ private:
 } // namespace
 
 void join_launches(Program& program, const Capabilities& capabilities, const Options&) {
-  Joiner(program, capabilities.static_shared_bytes).steps(program.steps);
+  Joiner(program, capabilities).steps(program.steps);
 }
 
 } // namespace tang::legalize

@@ -30,6 +30,8 @@ constexpr Pass rows[] = {
     {"launch_limits", "the launcher refuses grids that the target cannot start", false,
      [](const Capabilities& c) { return c.hardware_grid; }, launch_limits},
     {"dedupe_kernels", "equal kernels are one", false, always, dedupe_kernels},
+    {"whole_buffers", "launches bind buffers where the target can, and kernels add the rest", false,
+     [](const Capabilities& c) { return c.buffer_alignment != 1; }, whole_buffers},
 };
 
 } // namespace

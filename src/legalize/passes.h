@@ -61,5 +61,8 @@ void order_offsets(kernel::Program& program, const Capabilities& capabilities,
 /// Kernels that differ in names only are one.
 void dedupe_kernels(kernel::Program& program, const Capabilities& capabilities,
                     const Options& options);
+/// Offsets of bindings that a launch cannot express are scalars that kernels add.
+void whole_buffers(kernel::Program& program, const Capabilities& capabilities,
+                   const Options& options);
 
 } // namespace tang::legalize

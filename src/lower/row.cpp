@@ -22,7 +22,8 @@ namespace {
 
 class RowEmitter {
 public:
-  explicit RowEmitter(const Emission& e) : f_(e), held_(f_), vectors_(f_, held_) {}
+  explicit RowEmitter(const Emission& e)
+      : f_(e), held_(f_), vectors_(f_, held_), meeting_(f_.b, f_.f.threads) {}
 
   Built run() {
     auto& v = f_.b.values();
@@ -52,9 +53,10 @@ public:
       f_.b.kernel().threads.push_back({lane, f_.f.rows});
       row = f_.b.let("row", v.add(v.mul(row, v.integer(f_.f.rows)), v.variable(lane)));
     }
-    // Several rows share a block only when each is a warp, so no barrier stands under this branch.
-    TANG_CHECK(f_.f.rows == 1 || f_.f.threads == 32, "rows of `{}` share a block and a barrier",
-               f_.e.name);
+    // Several rows share a block only when each is a warp that needs no shared memory, so no
+    // barrier stands under this branch.
+    TANG_CHECK(f_.f.rows == 1 || (f_.f.threads == 32 && f_.e.machine.warp_shuffle),
+               "rows of `{}` share a block and a barrier", f_.e.name);
     f_.b.when(f_.f.rows > 1 ? v.less(row, total) : ValueId{}, [&] {
       std::vector<std::string> names;
       std::vector<ValueId> extents;
@@ -114,9 +116,10 @@ private:
       });
     };
     const Comprehension* self[] = {&c};
+    if (!f_.serial && !f_.e.machine.warp_shuffle) meeting_.reserve(types);
     if (f_.serial || f_.f.chunks || acc.commutes()) {
       vectors_.over_vectors(self, stretch, LoopKind::serial, vector);
-      if (!f_.serial) across_threads(acc, f_.thread, f_.f.threads);
+      if (!f_.serial) across(acc);
     } else {
       // Threads take turns along the row: what they hold is combined once each round.
       Accumulator all(f_.terms, r.monoid, f_.g[c.results[0].tensor].name + "_all", types);
@@ -124,8 +127,8 @@ private:
       vectors_.over_vectors(self, stretch, LoopKind::serial, [&](const RowVector& at) {
         acc.init();
         vector(at);
-        if (f_.f.threads > 32) f_.b.emit({kernel::Barrier{}});
-        across_threads(acc, f_.thread, f_.f.threads);
+        meet_again();
+        across(acc);
         all.merge([&](Op, uint32_t field, const std::vector<ValueId>& places) {
           return acc.value(field, places);
         });
@@ -136,6 +139,21 @@ private:
     auto outer = f_.terms.exchange_state(acc.state());
     row_results(c);
     f_.terms.exchange_state(std::move(outer));
+  }
+
+  /// What groups of 32 left in shared memory has been read.
+  void meet_again() {
+    if (f_.e.machine.warp_shuffle && f_.f.threads > 32) f_.b.emit({kernel::Barrier{}});
+  }
+
+  /// Threads combine what they hold; `before` as in `scan_threads`.
+  void across(Accumulator& acc, Accumulator* before = nullptr) {
+    if (!f_.e.machine.warp_shuffle)
+      meeting_.across(acc, f_.thread, before);
+    else if (before)
+      scan_threads(acc, *before, f_.thread, f_.f.threads);
+    else
+      across_threads(acc, f_.thread, f_.f.threads);
   }
 
   /// Whether a member reads from memory what others of this row have stored there.
@@ -228,19 +246,20 @@ private:
     };
     const Comprehension* self[] = {&c};
     allocate_elements(c);
+    if (!f_.e.machine.warp_shuffle) meeting_.reserve(types);
     auto outer = f_.terms.exchange_state(acc.state());
     if (f_.f.chunks) {
       acc.init();
       vectors_.over_vectors(self, {}, LoopKind::serial, scan_own);
-      scan_threads(acc, before, f_.thread, f_.f.threads);
+      across(acc, &before);
       vectors_.over_vectors(self, {}, LoopKind::serial, results);
     } else {
       all.init();
       vectors_.over_vectors(self, {}, LoopKind::serial, [&](const RowVector& at) {
         acc.init();
         scan_own(at);
-        if (f_.f.threads > 32) f_.b.emit({kernel::Barrier{}});
-        scan_threads(acc, before, f_.thread, f_.f.threads);
+        meet_again();
+        across(acc, &before);
         std::vector<ValueId> handed;
         for (uint32_t f = 0; f < own.size(); ++f) handed.push_back(f_.b.let("s", all.value(f, {})));
         all.merge(
@@ -351,6 +370,7 @@ private:
   RowFrame f_;
   RowRegisters held_;
   RowVectors vectors_;
+  Meeting meeting_; ///< where threads cannot read each other's registers
   // Of the member at hand: elements that later ones read, and a vector of each result.
   std::unordered_map<TensorId, kernel::TensorId> pending_;
   std::vector<kernel::TensorId> out_;

@@ -1,4 +1,7 @@
 #include "lower/threads.h"
+#include "base/check.h"
+#include <algorithm>
+#include <functional>
 
 namespace tang::lower {
 
@@ -14,8 +17,10 @@ Terms::State state_of(std::vector<ValueId> fields) {
 }
 
 /// The state of the thread whose number differs in one bit.
-std::vector<ValueId> partner(Accumulator& acc, Builder& b, std::span<const ValueId> mine,
-                             int mask) {
+using Partner = std::function<std::vector<ValueId>(std::span<const ValueId> mine, int mask)>;
+
+std::vector<ValueId> shuffled(Accumulator& acc, std::span<const ValueId> mine, int mask) {
+  Builder& b = acc.builder();
   std::vector<ValueId> other;
   for (size_t f = 0; f < mine.size(); ++f) {
     VarId var = b.values().add_var({"o", acc.types()[f], {}, {}});
@@ -56,6 +61,25 @@ void merge_in_order(Accumulator& acc, std::span<const ValueId> mine, std::vector
   acc.merge(state_of(std::move(other)));
 }
 
+/// Each of `threads` neighbours, a power of two, gets the combination of all: in each step it meets
+/// one that holds as many states as itself, next to its own. `before`, where there is one, becomes
+/// what those with smaller numbers hold.
+void meet(Accumulator& acc, Accumulator* before, ValueId thread, int threads,
+          const Partner& partner) {
+  Builder& b = acc.builder();
+  if (before) before->init();
+  for (int mask = 1; mask < threads; mask *= 2) {
+    std::vector<ValueId> mine = values_of(acc), other = partner(mine, mask);
+    if (!before && acc.commutes()) {
+      acc.merge(state_of(std::move(other)));
+      continue;
+    }
+    ValueId upper = is_upper(b, thread, mask);
+    if (before) put_before(*before, other, upper);
+    merge_in_order(acc, mine, std::move(other), upper);
+  }
+}
+
 /// The states of all warps in shared memory: what the threads of a warp hold is the same.
 std::vector<kernel::TensorId> share_parts(Accumulator& acc, ValueId thread, int warps) {
   Builder& b = acc.builder();
@@ -94,13 +118,8 @@ void put_before(Accumulator& acc, std::vector<ValueId> earlier, ValueId conditio
 
 void across_threads(Accumulator& acc, ValueId thread, int threads) {
   Builder& b = acc.builder();
-  for (int mask = 1; mask < 32; mask *= 2) {
-    std::vector<ValueId> mine = values_of(acc), other = partner(acc, b, mine, mask);
-    if (acc.commutes())
-      acc.merge(state_of(std::move(other)));
-    else
-      merge_in_order(acc, mine, std::move(other), is_upper(b, thread, mask));
-  }
+  meet(acc, nullptr, thread, 32,
+       [&](std::span<const ValueId> mine, int mask) { return shuffled(acc, mine, mask); });
   int warps = threads / 32;
   if (warps <= 1) return;
   auto parts = share_parts(acc, thread, warps);
@@ -112,13 +131,8 @@ void across_threads(Accumulator& acc, ValueId thread, int threads) {
 void scan_threads(Accumulator& acc, Accumulator& before, ValueId thread, int threads) {
   Builder& b = acc.builder();
   auto& v = b.values();
-  before.init();
-  for (int mask = 1; mask < 32; mask *= 2) {
-    std::vector<ValueId> mine = values_of(acc), other = partner(acc, b, mine, mask);
-    ValueId upper = is_upper(b, thread, mask);
-    put_before(before, other, upper);
-    merge_in_order(acc, mine, std::move(other), upper);
-  }
+  meet(acc, &before, thread, 32,
+       [&](std::span<const ValueId> mine, int mask) { return shuffled(acc, mine, mask); });
   int warps = threads / 32;
   if (warps <= 1) return;
   auto parts = share_parts(acc, thread, warps);
@@ -142,6 +156,48 @@ void scan_threads(Accumulator& acc, Accumulator& before, ValueId thread, int thr
   std::vector<ValueId> earlier;
   for (kernel::TensorId id : held) earlier.push_back(b.element(id));
   put_before(before, std::move(earlier), {});
+}
+
+void Meeting::reserve(std::span<const Type> types) {
+  auto count = [](const auto& list, Type type, auto type_of) {
+    return std::count_if(list.begin(), list.end(),
+                         [&](const auto& x) { return type_of(x) == type; });
+  };
+  for (Type type : types)
+    while (count(rooms_, type, [](const auto& room) { return room.first; }) <
+           count(types, type, [](Type t) { return t; }))
+      rooms_.emplace_back(type, b_.shared("part", element_type(type), {2, threads_}));
+}
+
+std::vector<kernel::TensorId> Meeting::rooms_of(std::span<const Type> types) const {
+  std::vector<kernel::TensorId> found;
+  for (Type type : types)
+    for (const auto& [kept, room] : rooms_)
+      if (kept == type && std::find(found.begin(), found.end(), room) == found.end()) {
+        found.push_back(room);
+        break;
+      }
+  TANG_CHECK(found.size() == types.size(), "threads of `{}` meet where nothing is reserved",
+             b_.kernel().name);
+  return found;
+}
+
+void Meeting::across(Accumulator& acc, ValueId thread, Accumulator* before) {
+  auto& v = b_.values();
+  std::vector<kernel::TensorId> rooms = rooms_of(acc.types());
+  b_.emit({kernel::Barrier{}}); // until the reduction before has been read
+  int turn = 0;
+  meet(acc, before, thread, threads_, [&](std::span<const ValueId> mine, int mask) {
+    ValueId other_thread = b_.let("other", v.binary(Op::bit_xor, thread, v.integer(mask)));
+    for (size_t f = 0; f < mine.size(); ++f)
+      b_.store({rooms[f], {v.integer(turn), thread}}, mine[f]);
+    b_.emit({kernel::Barrier{}});
+    std::vector<ValueId> other;
+    for (size_t f = 0; f < mine.size(); ++f)
+      other.push_back(b_.load("o", acc.types()[f], {rooms[f], {v.integer(turn), other_thread}}));
+    turn = 1 - turn;
+    return other;
+  });
 }
 
 } // namespace tang::lower

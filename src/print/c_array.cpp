@@ -9,8 +9,10 @@ namespace {
 
 constexpr size_t bytes_per_line = 20;
 
+} // namespace
+
 /// Numbers, because a string literal above 4095 characters is beyond what C promises.
-std::string elements(std::string_view text) {
+std::string byte_elements(std::string_view text) {
   std::string out;
   out.reserve(text.size() * 4);
   for (size_t i = 0; i < text.size(); ++i) {
@@ -19,8 +21,6 @@ std::string elements(std::string_view text) {
   }
   return out + "\n  0\n";
 }
-
-} // namespace
 
 CArray c_array(std::string_view text, std::string_view header, const PrintOptions& options) {
   std::string symbol =
@@ -47,7 +47,7 @@ CArray c_array(std::string_view text, std::string_view header, const PrintOption
 
   std::string definition = head + fmt::format("#include \"{}\"\n\n", header);
   definition += fmt::format("const unsigned char {}[] = {{\n", symbol);
-  definition += elements(text) + "};\n";
+  definition += byte_elements(text) + "};\n";
   definition += fmt::format("const size_t {}_bytes = {};\n", symbol, text.size());
   return {std::move(definition), head + declaration.take()};
 }

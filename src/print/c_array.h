@@ -10,6 +10,9 @@ struct CArray {
   std::string declaration; ///< a header for it
 };
 
+/// The bytes of a text, and a 0 behind them, as what stands between the brackets of an array.
+std::string byte_elements(std::string_view text);
+
 /// `text`, the source for `options.target`, as two files of C11 that are C++ too:
 ///
 ///     extern const unsigned char mlp_sm_80_source[];   the text, and a 0 behind it

@@ -130,7 +130,8 @@ void types(TextWriter& out, const kernel::Program& program, const graph::Graph& 
 } // namespace
 
 std::string declarations(const kernel::Program& program, const graph::Graph& graph,
-                         std::span<const std::string> targets, const std::string& prefix) {
+                         std::span<const std::string> targets, const std::string& prefix,
+                         std::string_view sessions) {
   TextWriter out;
   status(out);
   out.blank();
@@ -151,6 +152,7 @@ std::string declarations(const kernel::Program& program, const graph::Graph& gra
              symbol, prefix);
     out.line("{}void *stream);", std::string(symbol.size() + 15, ' '));
   }
+  if (!sessions.empty()) out.raw(std::string(sessions.substr(0, sessions.size() - 1)));
   out.raw("#ifdef __cplusplus");
   out.raw("}");
   out.raw("#endif");
@@ -158,7 +160,8 @@ std::string declarations(const kernel::Program& program, const graph::Graph& gra
 }
 
 std::string print_header(const kernel::Program& program, const graph::Graph& graph,
-                         std::span<const std::string> targets, const PrintOptions& options) {
+                         std::span<const std::string> targets, const PrintOptions& options,
+                         std::string_view sessions) {
   std::string prefix = symbol_prefix(options.prefix);
   TextWriter out;
   out.line("#ifndef TG_{}_H", prefix);
@@ -176,8 +179,8 @@ std::string print_header(const kernel::Program& program, const graph::Graph& gra
   }
   end.raw("#endif");
   std::string what = fmt::format("{} for {}", comment_text(program.name), fmt::join(targets, ", "));
-  return head_comment(options, what) + out.take() + declarations(program, graph, targets, prefix) +
-         end.take();
+  return head_comment(options, what) + out.take() +
+         declarations(program, graph, targets, prefix, sessions) + end.take();
 }
 
 } // namespace tang::print

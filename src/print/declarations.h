@@ -21,8 +21,10 @@ std::string head_comment(const PrintOptions& options, std::string_view what);
 /// Bytes at a multiple of which the workspace of a call starts.
 int workspace_alignment(const kernel::Program& program);
 
-/// The declarations for `targets`, each under its guard, so that a source file can hold them too.
+/// The declarations for `targets`, each under its guard, so that a source file can hold them too;
+/// behind the prototypes the text of `sessions`, which is nothing or lines.
 std::string declarations(const kernel::Program& program, const graph::Graph& graph,
-                         std::span<const std::string> targets, const std::string& prefix);
+                         std::span<const std::string> targets, const std::string& prefix,
+                         std::string_view sessions);
 
 } // namespace tang::print

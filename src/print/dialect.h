@@ -6,6 +6,7 @@
 #include "kernel/kernel.h"
 #include "print/names.h"
 #include <array>
+#include <set>
 
 namespace tang::print {
 
@@ -38,8 +39,8 @@ enum class Precedence : uint8_t {
   primary
 };
 
-/// `$0 $1 $2` stand for the operands, `$t` for the type's name (i32, i64, f32, f64), `$s` for the
-/// letter that functions on f32 end in. Operands of infix patterns are bracketed where they bind
+/// `$0 $1 $2` stand for the operands, `$t` for the type's name (i32, i64, f32, f64), `$s` for what
+/// functions on f32 end in. Operands of infix patterns are bracketed where they bind
 /// looser; those of calls never are.
 struct Pattern {
   std::string_view text; ///< empty: the op has no such row
@@ -74,8 +75,10 @@ struct Words {
   Word true_value, false_value;
   Word infinity_f32, nan_f32, infinity_f64, nan_f64;
   Word suffix_f32, suffix_i64;
+  Word function_suffix_f32; ///< of functions on f32: `$s` in rows
   Word least_i32, least_i64;
   Word cast;               ///< `$w` the type's word, `$0` the operand
+  Word buffer_head;        ///< before the type of a buffer that a kernel is given, with its blank
   Word restrict_qualifier; ///< of a pointer that nothing else reaches, with its blank
   Word helper_head;        ///< replaces `static inline` before prelude functions of kernels
   Word shared_head;        ///< before shared arrays, with its blank
@@ -87,6 +90,8 @@ struct Words {
   Word unroll;             ///< the line before an unrolled loop; empty for none
   Word flat_block, flat_block_from_last, flat_thread;
   Word stream_use; ///< first statement of the launcher about `stream`; may be empty
+  /// What a launcher says to argument `i` of `pointers`, `sizes` in bytes and `alignments`.
+  Word argument_check;
 };
 
 /// A move of `width` neighbouring elements between registers and memory.
@@ -141,7 +146,7 @@ private:
   F* function_;
 };
 
-/// At most twelve; the thirteenth would be a pass that is missing.
+/// With those of a host file at most twelve; the thirteenth would be a pass that is missing.
 struct Sentences {
   Hook<std::string(const KernelHead&)> kernel_head;
   Hook<MoveView(TextWriter&, VectorMove&)> begin_move;
@@ -154,12 +159,41 @@ struct Sentences {
   Hook<std::string(const Instruction&)> instruction;
 };
 
+struct Dialect;
+
+/// What a launcher in a file of its own keeps from call to call.
+struct Session {
+  std::string symbol;               ///< what its functions start with: `mlp_opencl`
+  std::vector<std::string> kernels; ///< symbols in the source, in order
+  std::vector<std::string> tables;  ///< arrays of the launcher that kernels read, in order
+  int most_threads = 1;             ///< of a kernel's block
+  int64_t most_shared_bytes = 0;    ///< that a kernel declares
+  bool f64 = false;                 ///< a kernel computes in f64
+};
+
+/// How a launcher is written that is no part of its kernels' source: it hands that source, which it
+/// holds as data, to a compiler at run time, and names kernels and tables by their numbers.
+struct HostFile {
+  std::string_view extension; ///< of `--emit=launcher`, with its dot
+  const Dialect* language;    ///< of its values: words and rows
+  std::span<const WordList> reserved;
+  std::span<const std::string_view> includes; ///< whole lines
+  Word buffer_type;                           ///< how a launcher names a whole buffer
+  Word library; ///< package and target of cmake that programs link to: `OpenCL OpenCL::OpenCL`
+  /// The type of a session and the prototypes of what makes and ends it, for headers.
+  Hook<void(TextWriter&, const Session&)> declare_session;
+  /// Their definitions. The source is the array of bytes `tg_source`.
+  /// Notes the helpers of launchers that they call.
+  Hook<void(TextWriter&, const Session&, std::set<std::string>& helpers)> define_session;
+};
+
 struct Dialect {
   std::string_view name;                      ///< as `dialect:` in targets/*.yaml
   std::span<const std::string_view> includes; ///< whole lines
   std::span<const WordList> reserved;
   std::span<const std::string_view>
-      preludes; ///< files of targets/preludes/ with helpers of kernels
+      preludes,      ///< files of targets/preludes/ with helpers of kernels
+      host_preludes; ///< and of launchers
   Words words;
   Storages storages;
   std::span<const OpOverride> ops,
@@ -170,6 +204,7 @@ struct Dialect {
       packed_stores; ///< two threads never write one byte at a time: stores to half a byte are safe
   int widest_move;   ///< bytes of the widest single access
   bool reads_arguments; ///< the launcher may read what its pointers point to
+  const HostFile* host; ///< null: the launcher stands behind the kernels, in their language
   Sentences sentences;
 };
 

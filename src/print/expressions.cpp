@@ -319,7 +319,7 @@ Piece Expressions::expand(const Pattern& pattern, const Value& value) {
     if (what == 't') {
       out += suffix(type);
     } else if (what == 's') {
-      if (type == Type::f32) out += 'f';
+      if (type == Type::f32) out += dialect_.words.function_suffix_f32.text();
     } else {
       size_t operand = static_cast<size_t>(what - '0');
       bool argument = i >= 2 && (text[i - 2] == '(' || text.substr(0, i - 1).ends_with(", ")) &&

@@ -63,6 +63,8 @@ public:
   /// Replaces `$p`, `$i`, `$v` of a storage pattern and notes the helpers it calls.
   std::string move(std::string_view pattern, std::string_view pointer, std::string_view offset,
                    const Piece& value);
+  /// Notes the helpers that a text calls.
+  void use_helpers(std::string_view text);
 
 private:
   struct Facts {
@@ -86,7 +88,6 @@ private:
   Piece expand(const Pattern& pattern, const kernel::Value& value);
   Piece rounded(const kernel::Value& value);
   Piece clamped(Piece value, graph::IntRange have, kernel::Type type, graph::ElemType to);
-  void use_helpers(std::string_view text);
 
   const kernel::ValueStore& values_;
   const Dialect& dialect_;

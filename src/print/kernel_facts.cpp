@@ -1,5 +1,6 @@
 #include "print/kernel_facts.h"
 #include "base/check.h"
+#include <algorithm>
 
 namespace tang::print {
 
@@ -77,6 +78,24 @@ int64_t element_span(const Kernel& kernel, const Tensor& tensor) {
     packed *= *extent;
   }
   return last + 1;
+}
+
+bool computes_in(const Kernel& kernel, Type type) {
+  std::vector<ValueId> roots = live_roots(kernel);
+  std::vector<ValueId> values = reachable(kernel.values, roots);
+  return std::any_of(values.begin(), values.end(),
+                     [&](ValueId id) { return kernel.values[id].type == type; });
+}
+
+int64_t declared_bytes(const Kernel& kernel) {
+  int64_t bytes = 0;
+  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
+    const auto* allocate = std::get_if<Allocate>(&stmt.node);
+    if (!allocate || kernel[allocate->tensor].memory != Memory::shared) return;
+    const Tensor& tensor = kernel[allocate->tensor];
+    bytes += graph::bytes_of(tensor.type, element_span(kernel, tensor));
+  });
+  return bytes;
 }
 
 } // namespace tang::print

@@ -11,9 +11,6 @@ using namespace kernel;
 
 namespace {
 
-/// Every slot starts at a multiple of this many bytes.
-constexpr int64_t slot_alignment = 256;
-
 std::string workspace_head(std::string_view linkage, const std::string& symbol,
                            const std::string& prefix) {
   return fmt::format("{}size_t {}_workspace_bytes(const {}_dims *dims)", linkage, symbol, prefix);
@@ -31,8 +28,8 @@ class Launcher {
 public:
   Launcher(const LauncherTask& task, std::set<std::string>& helpers)
       : task_(task), program_(*task.program), graph_(*task.graph), dialect_(*task.dialect),
-        checks_(task.options->checks), helpers_(helpers), values_(program_.values),
-        names_(public_names(program_, graph_)) {
+        host_(dialect_.host ? *dialect_.host->language : dialect_), checks_(task.options->checks),
+        helpers_(helpers), values_(program_.values), names_(public_names(program_, graph_)) {
     compute_sizes();
     collect(program_.steps);
   }
@@ -66,25 +63,28 @@ private:
   void steps(Function& f, const std::vector<Step>& steps);
   void dispatch(Function& f, const Dispatch& dispatch);
   void variant(Function& f, const Variant& variant);
-  std::string pointer(Function& f, const Binding& binding, const Tensor& parameter);
+  std::string type_of(const Tensor& parameter) const;
+  std::string offset_of(Function& f, const Binding& binding);
+  std::string argument(Function& f, const Binding& binding, const Tensor& parameter);
 
   const LauncherTask& task_;
   const Program& program_;
   const graph::Graph& graph_;
-  const Dialect& dialect_;
+  const Dialect& dialect_; ///< of the kernels
+  const Dialect& host_;    ///< of the launcher
   Checks checks_;
   std::set<std::string>& helpers_;
   ValueStore values_;
   PublicNames names_;
   std::vector<ValueId> argument_bytes_; ///< by field
-  std::vector<ValueId> slot_begin_;
+  std::vector<ValueId> slot_begin_;     ///< and where the last one ends
   ValueId workspace_bytes_;
   std::vector<ValueId> roots_; ///< of the run function
 };
 
 Launcher::Function::Function(Launcher& launcher, std::span<const ValueId> roots)
-    : names(launcher.dialect_.reserved),
-      values(launcher.values_, launcher.dialect_, {false, true}, names, out, launcher.helpers_,
+    : names(launcher.dialect_.host ? launcher.dialect_.host->reserved : launcher.dialect_.reserved),
+      values(launcher.values_, launcher.host_, {false, true}, names, out, launcher.helpers_,
              [](const Value&) -> std::string {
                TANG_CHECK(false, "a host value reads a register");
                return {};
@@ -102,14 +102,9 @@ ValueId Launcher::bytes_of(const Buffer& buffer) {
 
 void Launcher::compute_sizes() {
   for (BufferId id : names_.fields) argument_bytes_.push_back(bytes_of(program_.buffers[id.value]));
-  ValueId end = values_.integer(0, program_.slots.empty() ? Type::i64
-                                                          : values_[program_.slots[0].bytes].type);
-  for (const Slot& slot : program_.slots) {
-    slot_begin_.push_back(end);
-    ValueId units = values_.ceildiv(slot.bytes, slot_alignment);
-    end = values_.add(end, values_.mul(units, constant_like(slot_alignment, slot.bytes)));
-  }
-  workspace_bytes_ = end;
+  slot_begin_ = slot_ends(values_, program_.slots);
+  slot_begin_.insert(slot_begin_.begin(), values_.integer(0, Type::i64));
+  workspace_bytes_ = slot_begin_.back();
   if (checks_ != Checks::none) {
     roots_ = argument_bytes_;
     roots_.push_back(workspace_bytes_);
@@ -233,14 +228,17 @@ void Launcher::check_arguments(Function& f) {
   size_t n = pointers.size();
   f.out.line("const void *const pointers[] = {{{}}};", fmt::join(pointers, ", "));
   f.out.line("const uint64_t sizes[] = {{{}}};", fmt::join(sizes, ", "));
-  f.out.line("static const uint16_t alignments[] = {{{}}};", fmt::join(aligns, ", "));
+  std::string check(dialect_.words.argument_check.text());
+  if (check.find("alignments[") != check.npos)
+    f.out.line("static const uint16_t alignments[] = {{{}}};", fmt::join(aligns, ", "));
   f.out.line("static const bool written[] = {{{}}};", fmt::join(written, ", "));
   check_overflow(f, mark, "TG_E_DIM");
   if (workspace) f.out.line("if (bytes < sizes[{}]) return TG_E_WORKSPACE;", n - 1);
-  helpers_.insert({"tg_host_misaligned", "tg_host_overlap"});
+  helpers_.insert("tg_host_overlap");
+  f.values.use_helpers(check);
   f.out.line("for (int i = 0; i < {}; ++i) {{", n);
   f.out.raw("  if (sizes[i] != 0 && !pointers[i]) return TG_E_NULL;");
-  f.out.raw("  if (tg_host_misaligned(pointers[i], alignments[i])) return TG_E_ALIGN;");
+  f.out.line("  {}", check);
   f.out.raw("}");
   f.out.line("for (int i = 0; i < {}; ++i) {{", n);
   f.out.line("  for (int j = 0; j < {}; ++j) {{", n);
@@ -298,7 +296,9 @@ std::string Launcher::run_function() {
     f.names.take(name);
   bool check = checks_ != Checks::none;
   f.out.indent();
-  if (!dialect_.words.stream_use.text().empty())
+  if (!task_.session.empty())
+    f.out.line("const {0} *const session = (const {0} *)stream;", task_.session);
+  else if (!dialect_.words.stream_use.text().empty())
     f.out.raw(std::string(dialect_.words.stream_use.text()));
   if (program_.slots.empty()) {
     f.out.raw("(void)workspace;");
@@ -308,9 +308,11 @@ std::string Launcher::run_function() {
   }
   if (names_.fields.empty()) f.out.raw("(void)args;");
   if (check) {
-    std::string null = names_.fields.empty() ? "" : "!args";
-    if (!graph_.dims.empty()) null += null.empty() ? "!dims" : " || !dims";
-    if (!null.empty()) f.out.line("if ({}) return TG_E_NULL;", null);
+    std::vector<std::string> null;
+    if (!names_.fields.empty()) null.emplace_back("!args");
+    if (!graph_.dims.empty()) null.emplace_back("!dims");
+    if (!task_.session.empty()) null.emplace_back("!session");
+    if (!null.empty()) f.out.line("if ({}) return TG_E_NULL;", fmt::join(null, " || "));
   }
   read_dims(f, check, "TG_E_DIM");
   if (check) check_arguments(f), check_rooms(f);
@@ -374,37 +376,45 @@ void Launcher::dispatch(Function& f, const Dispatch& dispatch) {
   f.out.raw("}");
 }
 
-std::string Launcher::pointer(Function& f, const Binding& binding, const Tensor& parameter) {
+std::string Launcher::type_of(const Tensor& parameter) const {
+  if (dialect_.host) return std::string(dialect_.host->buffer_type.text());
+  return fmt::format("{}{} *", parameter.written ? "" : "const ",
+                     dialect_.storages[parameter.type].type.text());
+}
+
+std::string Launcher::offset_of(Function& f, const Binding& binding) {
+  auto literal = binding.offset ? values_.as_integer(binding.offset) : 0;
+  if (literal == 0) return "";
+  bool packed = graph::is_packed(program_.buffers[binding.buffer.value].type);
+  if (packed && literal) return fmt::format(" + {}", *literal / 2);
+  return fmt::format(" + {}{}", f.values.text(binding.offset, Precedence::multiplicative),
+                     packed ? " / 2" : "");
+}
+
+/// What a launch is given for a parameter: a pointer, or a whole buffer where hosts hold no
+/// pointers.
+std::string Launcher::argument(Function& f, const Binding& binding, const Tensor& parameter) {
   const Buffer& buffer = program_.buffers[binding.buffer.value];
-  std::string type = fmt::format("{}{} *", parameter.written ? "" : "const ",
-                                 dialect_.storages[parameter.type].type.text());
-  std::string offset;
-  if (binding.offset && values_.as_integer(binding.offset) != 0) {
-    auto literal = values_.as_integer(binding.offset);
-    bool packed = graph::is_packed(buffer.type);
-    if (packed && literal)
-      offset = fmt::format(" + {}", *literal / 2);
-    else
-      offset = fmt::format(" + {}{}", f.values.text(binding.offset, Precedence::multiplicative),
-                           packed ? " / 2" : "");
-  }
+  std::string type = type_of(parameter), offset = offset_of(f, binding);
+  ValueId begin;
+  if (buffer.kind == Buffer::Kind::workspace && !program_.whole_buffers)
+    begin = slot_begin_[buffer.slot];
+  bool inside = begin && values_.as_integer(begin) != 0;
+  TANG_CHECK(!dialect_.host || (offset.empty() && !inside),
+             "a launch of `{}` binds `{}` from its middle", program_.name, buffer.name);
   switch (buffer.kind) {
   case Buffer::Kind::argument:
     return fmt::format("({})args->{}{}", type, names_.buffers[binding.buffer.value], offset);
-  case Buffer::Kind::workspace: {
-    ValueId begin = slot_begin_[buffer.slot];
-    std::string at = values_.as_integer(begin) == 0
-                         ? ""
-                         : " + " + f.values.text(begin, Precedence::multiplicative);
-    return at.empty() ? fmt::format("({})workspace{}", type, offset)
-                      : fmt::format("({})((char *)workspace{}){}", type, at, offset);
-  }
+  case Buffer::Kind::workspace:
+    if (!inside) return fmt::format("({})workspace{}", type, offset);
+    return fmt::format("({})((char *)workspace + {}){}", type,
+                       f.values.text(begin, Precedence::multiplicative), offset);
   case Buffer::Kind::table: {
     std::string name = f.names.add(buffer.name);
     dialect_.sentences.table_address(f.out,
                                      TableUse{std::string(table_word(dialect_, buffer.type)),
                                               task_.table_symbols[binding.buffer.value], name});
-    return fmt::format("({}){}{}", type, name, offset);
+    return dialect_.host ? name : fmt::format("({}){}{}", type, name, offset);
   }
   }
   return {};
@@ -423,13 +433,12 @@ void Launcher::variant(Function& f, const Variant& variant) {
   launch.names = &f.names;
   for (size_t i = 0; i < variant.bindings.size(); ++i) {
     const Tensor& parameter = kernel[kernel.params[i]];
-    launch.types.push_back(fmt::format("{}{} *", parameter.written ? "" : "const ",
-                                       dialect_.storages[parameter.type].type.text()));
-    launch.arguments.push_back(pointer(f, variant.bindings[i], parameter));
+    launch.types.push_back(type_of(parameter));
+    launch.arguments.push_back(argument(f, variant.bindings[i], parameter));
   }
   for (size_t i = 0; i < variant.scalars.size(); ++i) {
     Type type = kernel.values[kernel.scalars[i].var].type;
-    launch.types.push_back(std::string(word(dialect_.words, type)));
+    launch.types.push_back(std::string(word(host_.words, type)));
     Piece value = f.values.piece(variant.scalars[i]);
     launch.arguments.push_back(
         f.values.converted(value, values_[variant.scalars[i]].type, type).text);

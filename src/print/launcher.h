@@ -13,8 +13,9 @@ struct LauncherTask {
   const PrintOptions* options = nullptr;
   std::string prefix, symbol;              ///< `mlp`, `mlp_c_avx2`: how its functions' names start
   std::string_view linkage;                ///< `static ` where another launcher calls this one
-  std::vector<std::string> kernel_symbols; ///< by kernel
-  std::vector<std::string> table_symbols;  ///< by buffer
+  std::vector<std::string> kernel_symbols; ///< by kernel: how the launcher names it
+  std::vector<std::string> table_symbols;  ///< by buffer: the same
+  std::string session;                     ///< the type that `stream` points to; empty: none
 };
 
 /// `<symbol>_workspace_bytes` and `<symbol>_run`. Notes the host helpers they call.

@@ -30,7 +30,10 @@ std::vector<Block> blocks_of(std::span<const std::string_view> files) {
       std::string_view body =
           text.substr(line_end + 1, next == text.npos ? next : next - line_end - 1);
       while (body.ends_with("\n\n")) body.remove_suffix(1);
-      blocks.push_back({text.substr(at + 5, line_end - at - 5), body});
+      std::string_view name = text.substr(at + 5, line_end - at - 5);
+      bool replaced =
+          std::any_of(blocks.begin(), blocks.end(), [&](const Block& b) { return b.name == name; });
+      if (!replaced) blocks.push_back({name, body});
       at = next;
     }
   }

@@ -10,7 +10,8 @@ namespace tang::print {
 
 /// The blocks of `files` that `used` names and those they call, in the order of the files. A block
 /// starts with a line `//// name`, ends before the next one, and defines the function `name`.
-/// `static inline` becomes `head`. Every `tg_` name in `used` must have a block.
+/// A language's own block stands before the file that has one of that name for all: the first
+/// counts. `static inline` becomes `head`. Every `tg_` name in `used` must have a block.
 std::string prelude(std::span<const std::string_view> files, const std::set<std::string>& used,
                     std::string_view head);
 

@@ -1,6 +1,8 @@
 #include "print/printer.h"
 #include "base/check.h"
 #include "graph/dims.h"
+#include "print/c_array.h"
+#include "print/kernel_facts.h"
 #include "print/kernel_printer.h"
 #include "print/launcher.h"
 #include "print/prelude.h"
@@ -12,8 +14,6 @@ namespace tang::print {
 using namespace kernel;
 
 namespace {
-
-constexpr std::string_view host_prelude[] = {"host.h"};
 
 void for_each_variant(const std::vector<Step>& steps,
                       const std::function<void(const Variant&)>& visit) {
@@ -53,6 +53,12 @@ std::vector<KernelUse> uses_of(const Program& program) {
   return uses;
 }
 
+std::string text_of(std::span<const std::string_view> lines) {
+  std::string text;
+  for (std::string_view line : lines) text.append(line) += '\n';
+  return text;
+}
+
 /// The includes of the dialect, and those of the formats that kernels keep or round to.
 std::string include_lines(std::span<const Part> parts, const Dialect& dialect) {
   std::vector<std::string_view> lines(dialect.includes.begin(), dialect.includes.end());
@@ -67,8 +73,9 @@ std::string include_lines(std::span<const Part> parts, const Dialect& dialect) {
         if (tensor.memory != Memory::registers) use(tensor.type);
       for (uint32_t i = 0; i < kernel.values.size(); ++i)
         if (kernel.values[ValueId(i)].form == Form::round) use(kernel.values[ValueId(i)].to);
+      if (computes_in(kernel, Type::f64)) use(graph::ElemType::f64);
     }
-  return fmt::format("{}\n", fmt::join(lines, "\n"));
+  return text_of(lines);
 }
 
 std::string section(const std::string& text) {
@@ -94,10 +101,12 @@ public:
     for (size_t i = parts_.size(); i-- > 0;) {
       const Part& part = parts_[i];
       LauncherTask& task = *launchers.emplace(launchers.begin());
-      task = {part.program, part.graph, &dialect_, &options_, prefix_, symbol_, "", {}, {}};
+      task = {part.program, part.graph, &dialect_, &options_, prefix_, symbol_, "", {}, {}, {}};
       if (parts_.size() > 1) task.symbol = function_of(i), task.linkage = "static ";
       task.table_symbols = tables(part);
       task.kernel_symbols = kernels(part);
+      source_.symbols.insert(source_.symbols.begin(), task.kernel_symbols);
+      if (dialect_.host) number(task);
     }
     if (!complete_) return std::nullopt;
     std::set<std::string> host_helpers;
@@ -106,21 +115,53 @@ public:
       run +=
           heading(i) + print_launcher(launchers[i], host_helpers) + (parts_.size() > 1 ? "\n" : "");
     if (parts_.size() > 1) run += print_chooser(launchers, symbol_);
-
-    const Part& general = parts_.back();
-    std::string what =
-        fmt::format("{} for {}", comment_text(general.program->name), options_.target);
-    source_.text =
-        head_comment(options_, what) + include_lines(parts_, dialect_) + "\n" +
-        declarations(*general.program, *general.graph, std::span(&options_.target, 1), prefix_) +
-        section(prelude(dialect_.preludes, calls_.helpers, dialect_.words.helper_head.text()) +
-                prelude(host_prelude, host_helpers, "static inline")) +
-        section(instructions()) + section(tables_) + section(kernels_) + section(run);
-    for (LauncherTask& task : launchers) source_.symbols.push_back(std::move(task.kernel_symbols));
+    if (dialect_.host)
+      two_files(std::move(run), std::move(host_helpers));
+    else
+      one_file(run, host_helpers);
     return std::move(source_);
   }
 
 private:
+  std::string head(std::string_view what) const {
+    return head_comment(options_,
+                        fmt::format("{}{} for {}", what, comment_text(parts_.back().program->name),
+                                    options_.target));
+  }
+  std::string interface() const {
+    const Part& general = parts_.back();
+    return declarations(*general.program, *general.graph, std::span(&options_.target, 1), prefix_,
+                        source_.session);
+  }
+  std::string kernel_helpers() const {
+    return prelude(dialect_.preludes, calls_.helpers, dialect_.words.helper_head.text());
+  }
+
+  void one_file(const std::string& run, const std::set<std::string>& host_helpers) {
+    source_.text =
+        head("") + include_lines(parts_, dialect_) + "\n" + interface() +
+        section(kernel_helpers() + prelude(dialect_.host_preludes, host_helpers, "static inline")) +
+        section(instructions()) + section(tables_) + section(kernels_) + section(run);
+  }
+
+  /// The launcher holds all of the source, also where that is split into files.
+  void two_files(std::string run, std::set<std::string> host_helpers) {
+    const HostFile& host = *dialect_.host;
+    std::string before = head("") + section(include_lines(parts_, dialect_)) +
+                         section(kernel_helpers()) + section(instructions());
+    source_.text = before + section(kernels_);
+    TextWriter declared, defined;
+    host.declare_session(declared, session_);
+    source_.session = declared.take();
+    host.define_session(defined, session_, host_helpers);
+    source_.launcher =
+        head("launcher of ") + text_of(host.includes) + "\n" + interface() +
+        section(prelude(dialect_.host_preludes, host_helpers, "static inline")) + section(tables_) +
+        "\n// The source of the kernels.\nstatic const unsigned char tg_source[] = {\n" +
+        byte_elements(before + section(whole_kernels_)) + "};\n" + section(run) +
+        section(defined.take());
+  }
+
   std::string instructions() const {
     std::string text;
     for (const auto& [symbol, definition] : calls_.instructions) text += definition;
@@ -128,6 +169,19 @@ private:
   }
   std::string function_of(size_t part) const {
     return fmt::format("{}_variant_{}", symbol_, part + 1);
+  }
+  /// Where kernels and tables are not reached by their symbols, they have numbers in a session.
+  void number(LauncherTask& task) {
+    session_.symbol = symbol_;
+    task.session = symbol_ + "_session";
+    auto numbers = [](std::vector<std::string>& symbols, const std::vector<std::string>& all,
+                      const char* list) {
+      for (std::string& symbol : symbols)
+        if (auto at = std::find(all.begin(), all.end(), symbol); at != all.end())
+          symbol = fmt::format("session->{}[{}]", list, at - all.begin());
+    };
+    numbers(task.kernel_symbols, session_.kernels, "kernels");
+    numbers(task.table_symbols, session_.tables, "tables");
   }
   void take(const std::string& symbol) {
     names_.take(symbol + "_run");
@@ -143,6 +197,7 @@ private:
   /// The symbols of a part's constant tables, by buffer. Equal tables are printed once.
   std::vector<std::string> tables(const Part& part) {
     const Program& program = *part.program;
+    const Dialect& host = dialect_.host ? *dialect_.host->language : dialect_;
     std::vector<std::string> symbols(program.buffers.size());
     std::vector<bool> bound(program.buffers.size());
     for_each_variant(program.steps, [&](const Variant& variant) {
@@ -151,13 +206,14 @@ private:
     for (size_t i = 0; i < program.buffers.size(); ++i) {
       const Buffer& buffer = program.buffers[i];
       if (buffer.kind != Buffer::Kind::table || !bound[i]) continue;
-      std::string type(table_word(dialect_, buffer.type));
+      std::string type(table_word(host, buffer.type));
       std::string elements = table_elements(buffer);
       auto [at, fresh] = printed_tables_.try_emplace(buffer.name + " " + type + elements);
       if (fresh) {
         at->second = names_.add(symbol_ + "_" + buffer.name);
-        tables_ += fmt::format("{}{} {}[] = {};\n", dialect_.words.table_head.text(), type,
-                               at->second, elements);
+        tables_ += fmt::format("{}{} {}[] = {};\n", host.words.table_head.text(), type, at->second,
+                               elements);
+        session_.tables.push_back(at->second);
       }
       symbols[i] = at->second;
     }
@@ -217,6 +273,11 @@ private:
     auto text = print_kernel(task, dialect_, calls_, sink_);
     complete_ = complete_ && text;
     if (!text) return;
+    session_.kernels.push_back(task.symbol);
+    session_.most_threads = std::max(session_.most_threads, task.kernel->thread_count());
+    session_.most_shared_bytes = std::max(session_.most_shared_bytes, declared_bytes(*task.kernel));
+    session_.f64 = session_.f64 || computes_in(*task.kernel, Type::f64);
+    whole_kernels_ += (whole_kernels_.empty() ? "" : "\n") + *text;
     if (!options_.split) {
       kernels_ += (kernels_.empty() ? "" : "\n") + *text;
       return;
@@ -236,6 +297,8 @@ private:
   std::unordered_map<std::string, std::string> printed_tables_, printed_kernels_; ///< symbols
   Calls calls_;
   std::string tables_, kernels_;
+  std::string whole_kernels_; ///< none in a file of its own
+  Session session_;
   SourceText source_;
   bool complete_ = true;
 };

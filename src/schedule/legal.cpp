@@ -121,6 +121,7 @@ private:
       return f_ == Fields{} ? Fault() : "the target has no threads: rows run one after the other";
     if (!is_power_of_two(f_.threads) || f_.threads < machine_.warp)
       return fmt::format("a row has a power of two of threads, from {}", machine_.warp);
+    if (auto fault = meeting()) return fault;
     if (f_.rows > 1 && f_.threads != machine_.warp)
       return fmt::format("rows share a block only where each has {} threads: others wait for each "
                          "other",
@@ -136,6 +137,18 @@ private:
     return fmt::format("{} threads with {} chunks of {} hold {} elements: `when` needs `{} <= {}`",
                        f_.threads, f_.chunks, f_.vector, held, graph::to_text(graph_, extent),
                        held);
+  }
+
+  /// Threads without shuffles reduce in shared memory.
+  Fault meeting() const {
+    if (machine_.warp_shuffle) return {};
+    if (f_.rows > 1) return "the target's threads meet in shared memory: a block has one row";
+    int64_t fields = fields_along(graph_, nodes_, kernel_.nodes);
+    int64_t bytes = meeting_bytes(fields, f_.threads);
+    if (bytes <= machine_.shared_bytes) return {};
+    return fmt::format("{} threads with {} values each meet in {} bytes of shared memory, and a "
+                       "block has {}",
+                       f_.threads, fields, bytes, machine_.shared_bytes);
   }
 
   Fault tile() const {

@@ -119,7 +119,60 @@ struct Shape {
   int index_bits = 0;
 };
 
+/// The classes of rows in the order in which the launcher tries them; `width` elements are a
+/// vector.
+std::vector<Shape> shapes_of(const RowGroup& group, int width, const Machine& machine) {
+  // Without shuffles all threads of a block wait for each other, so it has one row, and not more
+  // threads than meet in its memory.
+  if (!machine.warp_shuffle && !group.scans)
+    return {{64, 1, width, 1, 32}, {128, 1, width, 2}, {256, 1, width, 4}, {128, 1, 1, 4},
+            {256, 1, 1, 8, 32},    {256, 1, width, 0}, {256, 1, 1, 0}};
+  // Threads that scan hold neighbours: more than one vector of each would tear loads and stores
+  // apart. Long rows go in rounds, several rows at a time on a multiprocessor.
+  if (!machine.warp_shuffle)
+    return {{64, 1, width, 1, 32},
+            {256, 1, width, 1},
+            {64, 1, 1, 1, 32},
+            {256, 1, width, 0},
+            {256, 1, 1, 0}};
+  if (group.scans && group.rows > 0)
+    return {{32, 4, width, 1, 32}, {128, 1, width, 1, 32}, {256, 1, width, 1}, {32, 4, 1, 1, 32},
+            {128, 1, 1, 1, 32},    {256, 1, width, 0},     {256, 1, 1, 0}};
+  // One row keeps one block busy: how much of it matters less than the launch.
+  if (group.rows == 0)
+    return {{1024, 1, width, group.scans ? 1 : 4}, {1024, 1, width, 0}, {1024, 1, 1, 0}};
+  // A warp per row while four vectors a thread hold it (no barrier), then a block per row. Each
+  // holds at most twice what the one before holds: threads past the end of a row work for nothing.
+  // Rows of tensors beyond 32-bit addresses have every second class.
+  return {{32, 4, width, 1, 32},  {32, 4, width, 2, 32},   {32, 4, width, 4},
+          {128, 1, width, 2, 32}, {256, 1, width, 2},      {256, 1, width, 4, 32},
+          {512, 1, width, 4},     {1024, 1, width, 4, 32}, {32, 4, 1, 4, 32},
+          {128, 1, 1, 4},         {256, 1, 1, 8, 32},      {1024, 1, width, 0},
+          {512, 1, 1, 0}};
+}
+
+/// Where threads meet in shared memory, the most of a row that have room there.
+int most_threads(const Machine& machine, int64_t fields) {
+  int threads = machine.max_threads;
+  while (threads > 1 && meeting_bytes(fields, threads) > machine.shared_bytes) threads /= 2;
+  return threads;
+}
+
 } // namespace
+
+int64_t fields_along(const Graph& graph, const std::vector<graph::Node>& nodes,
+                     std::span<const uint32_t> group) {
+  size_t fields = 0;
+  for (uint32_t n : group)
+    if (const auto& c = std::get<Comprehension>(nodes[n].definition); c.reduction)
+      fields += graph[c.reduction->monoid].fields.size();
+  return static_cast<int64_t>(fields);
+}
+
+int64_t meeting_bytes(int64_t fields, int threads) {
+  constexpr int64_t turns = 2, bytes = 8;
+  return fields * threads * turns * bytes;
+}
 
 std::optional<RowGroup> row_group(const Graph& graph, const std::vector<graph::Node>& nodes,
                                   uint32_t first, const Machine& machine) {
@@ -186,31 +239,13 @@ plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& no
   for (uint32_t n : group.nodes)
     for (TensorId id : graph::reads_of(graph, nodes[n]))
       bits = std::min(bits, graph::info(graph[id].type).bits);
-  int width = bits <= 16 ? 8 : 4;
-  // A warp per row while four vectors a thread hold it (no barrier), then a block per row. Each
-  // holds at most twice what the one before holds: threads past the end of a row work for nothing.
-  // Rows of tensors beyond 32-bit addresses have every second class.
-  const Shape many[] = {{32, 4, width, 1, 32},  {32, 4, width, 2, 32},   {32, 4, width, 4},
-                        {128, 1, width, 2, 32}, {256, 1, width, 2},      {256, 1, width, 4, 32},
-                        {512, 1, width, 4},     {1024, 1, width, 4, 32}, {32, 4, 1, 4, 32},
-                        {128, 1, 1, 4},         {256, 1, 1, 8, 32},      {1024, 1, width, 0},
-                        {512, 1, 1, 0}};
-  // One row keeps one block busy: how much of it matters less than the launch.
-  const Shape one[] = {{1024, 1, width, 4}, {1024, 1, width, 0}, {1024, 1, 1, 0}};
-  // Threads that scan hold neighbours: more than one vector of each would tear loads and stores
-  // apart. Long rows go in rounds, several rows at a time on a multiprocessor.
-  const Shape scans[] = {{32, 4, width, 1, 32}, {128, 1, width, 1, 32}, {256, 1, width, 1},
-                         {32, 4, 1, 1, 32},     {128, 1, 1, 1, 32},     {256, 1, width, 0},
-                         {256, 1, 1, 0}};
-  const Shape one_scan[] = {{1024, 1, width, 1}, {1024, 1, width, 0}, {1024, 1, 1, 0}};
-  std::span<const Shape> shapes = many;
-  if (group.scans)
-    shapes = group.rows == 0 ? std::span<const Shape>(one_scan) : std::span<const Shape>(scans);
-  else if (group.rows == 0)
-    shapes = one;
-  for (const Shape& shape : shapes) {
+  int most = machine.max_threads;
+  if (!machine.warp_shuffle) most = most_threads(machine, fields_along(graph, nodes, group.nodes));
+  for (const Shape& shape : shapes_of(group, bits <= 16 ? 8 : 4, machine)) {
+    if (shape.threads > most && shape.chunks) continue;
     plan::Fields fields;
-    fields.threads = shape.threads, fields.rows = shape.rows, fields.vector = shape.vector;
+    fields.threads = std::min(shape.threads, most), fields.rows = shape.rows;
+    fields.vector = shape.vector;
     fields.chunks = shape.chunks, fields.index_bits = shape.index_bits;
     Lengths lengths{group.extent, shape.vector, {}};
     if (shape.chunks) lengths.most = int64_t{shape.threads} * shape.vector * shape.chunks;

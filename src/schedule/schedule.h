@@ -13,6 +13,7 @@ struct Machine {
   bool hardware_grid = true;
   int max_threads = 1024; ///< per block
   int warp = 32;
+  bool warp_shuffle = true; ///< false: threads exchange values through shared memory alone
   int vector_bytes = 16;
   int64_t shared_bytes = 49152;         ///< per block, without opt-in
   int64_t dynamic_shared_bytes = 49152; ///< per block, where the launcher asks for it

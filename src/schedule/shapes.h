@@ -18,6 +18,13 @@ struct RowGroup {
 std::optional<RowGroup> row_group(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
                                   uint32_t first, const Machine& machine);
 
+/// Fields of all reductions of a row group.
+int64_t fields_along(const graph::Graph& graph, const std::vector<graph::Node>& nodes,
+                     std::span<const uint32_t> group);
+/// Shared memory in which the threads of a row exchange so many fields where they cannot shuffle
+/// (lower/threads.h): two turns, counted as the widest format.
+int64_t meeting_bytes(int64_t fields, int threads);
+
 /// A number that divides every value of an integer term: from its coefficients and the dims' steps.
 int64_t known_divisor(const graph::Graph& graph, graph::ExprId term);
 

@@ -19,14 +19,10 @@ static inline float tg_from_bits_f32(uint32_t bits) {
 // Rounds to odd, so that a second rounding to a shorter format gives what one rounding would.
 static inline float tg_f64_to_f32_odd(double value) {
   const float near = (float)value;
-  uint32_t bits;
-  memcpy(&bits, &near, 4);
+  const uint32_t bits = tg_bits_f32(near);
   if (value != value || (double)near == value || (bits & 1)) return near;
   const double a = value < 0 ? -value : value, b = near < 0 ? -(double)near : (double)near;
-  bits = b > a ? bits - 1 : bits + 1;
-  float odd;
-  memcpy(&odd, &bits, 4);
-  return odd;
+  return tg_from_bits_f32(b > a ? bits - 1 : bits + 1);
 }
 //// tg_pack_float
 // The magnitude `bits` of a float below infinity as a format with `mantissa` bits and exponent bias
@@ -44,8 +40,8 @@ static inline uint32_t tg_pack_float(uint32_t bits, uint32_t mantissa, uint32_t 
     exponent = exponent + bias - 127;
   }
   const uint32_t kept = (exponent << mantissa) + (fraction >> drop);
-  const uint32_t rest = fraction & ((1u << drop) - 1), half = 1u << (drop - 1);
-  return kept + (rest > half || (rest == half && (kept & 1)));
+  const uint32_t rest = fraction & ((1u << drop) - 1), middle = 1u << (drop - 1);
+  return kept + (rest > middle || (rest == middle && (kept & 1)));
 }
 //// tg_unpack_float
 // The magnitude `code` of a short format as the bits of a float; infinities and NaN are not for it.
@@ -66,8 +62,8 @@ static inline uint16_t tg_f32_to_f16(float value) {
   return (uint16_t)(sign | tg_pack_float(bits, 10, 15));
 }
 //// tg_f16_to_f32
-static inline float tg_f16_to_f32(uint16_t half) {
-  const uint32_t sign = (uint32_t)(half & 0x8000) << 16, code = half & 0x7fff;
+static inline float tg_f16_to_f32(uint16_t word) {
+  const uint32_t sign = (uint32_t)(word & 0x8000) << 16, code = word & 0x7fff;
   if (code >= 0x7c00) return tg_from_bits_f32(sign | 0x7f800000 | ((code & 0x3ff) << 13));
   return tg_from_bits_f32(sign | tg_unpack_float(code, 10, 15));
 }
@@ -78,7 +74,7 @@ static inline uint16_t tg_f32_to_bf16(float value) {
   return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 //// tg_bf16_to_f32
-static inline float tg_bf16_to_f32(uint16_t half) { return tg_from_bits_f32((uint32_t)half << 16); }
+static inline float tg_bf16_to_f32(uint16_t word) { return tg_from_bits_f32((uint32_t)word << 16); }
 //// tg_f32_to_f8e4m3
 static inline uint8_t tg_f32_to_f8e4m3(float value) {
   const uint32_t all = tg_bits_f32(value), sign = (all >> 24) & 0x80, bits = all & 0x7fffffff;

@@ -20,7 +20,7 @@ static inline int32_t tg_abs_i32(int32_t a) { return a >= 0 ? a : a == -21474836
 //// tg_abs_i64
 // The least value has no opposite and saturates.
 static inline int64_t tg_abs_i64(int64_t a) {
-  return a >= 0 ? a : a == -9223372036854775807ll - 1 ? 9223372036854775807ll : -a;
+  return a >= 0 ? a : a == -9223372036854775807 - 1 ? 9223372036854775807 : -a;
 }
 //// tg_sign_i32
 static inline int32_t tg_sign_i32(int32_t a) { return (a > 0) - (a < 0); }
@@ -37,7 +37,7 @@ static inline int32_t tg_floordiv_i32(int32_t a, int32_t b) {
 // Rounds down; 0 for divisor 0; the one quotient that does not fit saturates.
 static inline int64_t tg_floordiv_i64(int64_t a, int64_t b) {
   if (b == 0) return 0;
-  if (b == -1) return a == -9223372036854775807ll - 1 ? 9223372036854775807ll : -a;
+  if (b == -1) return a == -9223372036854775807 - 1 ? 9223372036854775807 : -a;
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 //// tg_mod_i32

@@ -62,12 +62,12 @@ static inline int32_t tg_f64_to_i32(double a) {
 //// tg_f32_to_i64
 static inline int64_t tg_f32_to_i64(float a) {
   if (a != a) return 0;
-  if (a >= 9223372036854775808.0f) return 9223372036854775807ll;
-  return a < -9223372036854775808.0f ? -9223372036854775807ll - 1 : (int64_t)a;
+  if (a >= 9223372036854775808.0f) return 9223372036854775807;
+  return a < -9223372036854775808.0f ? -9223372036854775807 - 1 : (int64_t)a;
 }
 //// tg_f64_to_i64
 static inline int64_t tg_f64_to_i64(double a) {
   if (a != a) return 0;
-  if (a >= 9223372036854775808.0) return 9223372036854775807ll;
-  return a < -9223372036854775808.0 ? -9223372036854775807ll - 1 : (int64_t)a;
+  if (a >= 9223372036854775808.0) return 9223372036854775807;
+  return a < -9223372036854775808.0 ? -9223372036854775807 - 1 : (int64_t)a;
 }

@@ -68,6 +68,12 @@ class Device:
         self.check(self.runtime.cudaMemcpy(pointer, whole, ctypes.c_size_t(len(whole)), 1), "upload")
         return pointer
 
+    def finish(self):
+        self.check(self.runtime.cudaDeviceSynchronize(), "run")
+
+    def free(self, pointer):
+        self.runtime.cudaFree(pointer)
+
     def download(self, pointer, size, name):
         buffer = ctypes.create_string_buffer(size + GUARD)
         self.check(self.runtime.cudaMemcpy(buffer, pointer, ctypes.c_size_t(size + GUARD), 2), f"download of {name}")
@@ -76,7 +82,8 @@ class Device:
         return buffer.raw[:size]
 
 
-def call(device, library, inputs, sizes, over, dims):
+def call(device, library, inputs, sizes, over, dims, stream=None):
+    """One call on a device, which has `upload`, `download`, `finish` and `free`; what it wrote."""
     host = dict(inputs)
     for name, size in sizes.items():
         if name not in over:
@@ -91,17 +98,17 @@ def call(device, library, inputs, sizes, over, dims):
     if need > 1 << 34:
         raise Failure(f"the workspace would have {need} bytes")
     workspace = device.upload(b"\xff" * need)
-    status = library.run(arguments, values, workspace, ctypes.c_size_t(need), None)
+    status = library.run(arguments, values, workspace, ctypes.c_size_t(need), stream)
     if status != 0:
         raise Failure(f"the launcher returned status {status}")
-    device.check(device.runtime.cudaDeviceSynchronize(), "run")
+    device.finish()
     found = {n: device.download(pointers[n], size, n) for n, size in sizes.items()}
     device.download(workspace, need, "the workspace")
     for name, data in inputs.items():
         if name not in over.values() and device.download(pointers[name], len(data), name) != data:
             raise Failure(f"input {name} was written")
     for pointer in {p.value: p for p in [*pointers.values(), workspace]}.values():
-        device.runtime.cudaFree(pointer)
+        device.free(pointer)
     return found
 
 

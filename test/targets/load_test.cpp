@@ -43,6 +43,7 @@ limits:
   static_shared_bytes: 49152
   dynamic_shared_bytes: 49152
   max_buffers: 0
+  buffer_alignment: 1
   max_vector_bytes: 16
 )";
 }

@@ -51,8 +51,9 @@ bool ProgramReader::line(std::vector<Step>& steps, bool top) {
   if (cursor_.accept("promise")) return promise();
   if (cursor_.accept("room")) return room();
   if (cursor_.accept("max_blocks")) return max_blocks();
+  if (cursor_.accept("whole_buffers")) return program().whole_buffers = true;
   return cursor_.expected("`target`, `dim`, `slot`, `buffer`, `arguments`, `promise`, `room`, "
-                          "`max_blocks`, `launch`, `loop` or `}`");
+                          "`max_blocks`, `whole_buffers`, `launch`, `loop` or `}`");
 }
 
 std::optional<ReadProgram> read_program(const SourceManager& sources, FileId file,

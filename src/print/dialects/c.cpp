@@ -26,9 +26,11 @@ constexpr Words words = {
     .nan_f64 = "(double)NAN",
     .suffix_f32 = "f",
     .suffix_i64 = "ll",
+    .function_suffix_f32 = "f",
     .least_i32 = "(-2147483647 - 1)",
     .least_i64 = "(-9223372036854775807ll - 1)",
     .cast = "($w)$0",
+    .buffer_head = "",
     .restrict_qualifier = "restrict ",
     .helper_head = "static inline",
     .shared_head = "",
@@ -42,6 +44,7 @@ constexpr Words words = {
     .flat_block_from_last = "",
     .flat_thread = "",
     .stream_use = "(void)stream;",
+    .argument_check = misaligned_argument,
 };
 
 constexpr Storages storages = {
@@ -104,6 +107,7 @@ const Dialect c_dialect = {
     .includes = includes,
     .reserved = c_reserved,
     .preludes = preludes,
+    .host_preludes = pointer_host,
     .words = words,
     .storages = storages,
     .ops = {},
@@ -112,6 +116,7 @@ const Dialect c_dialect = {
     .packed_stores = true,
     .widest_move = 1 << 20,
     .reads_arguments = true,
+    .host = nullptr,
     .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address, instruction},
 };
 

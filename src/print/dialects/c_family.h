@@ -19,6 +19,11 @@ inline constexpr Storage u32_storage = {
 inline constexpr Storage boolean_storage = {"uint8_t",     "$p[$i] != 0", Precedence::equality,
                                             "$p[$i] = $v", "$v",          ""};
 
+/// Launchers that hold pointers.
+inline constexpr std::string_view pointer_host[] = {"host.h"};
+inline constexpr const char* misaligned_argument =
+    "if (tg_host_misaligned(pointers[i], alignments[i])) return TG_E_ALIGN;";
+
 /// The arguments as `f(a, b)` takes them.
 std::string joined(const std::vector<std::string>& parts);
 

@@ -29,9 +29,11 @@ constexpr Words words = {
     .nan_f64 = "(double)NAN",
     .suffix_f32 = "f",
     .suffix_i64 = "ll",
+    .function_suffix_f32 = "f",
     .least_i32 = "(-2147483647 - 1)",
     .least_i64 = "(-9223372036854775807ll - 1)",
     .cast = "($w)$0",
+    .buffer_head = "",
     .restrict_qualifier = "__restrict__ ",
     .helper_head = "static __device__ __forceinline__",
     .shared_head = "__shared__ __align__(16) ",
@@ -45,6 +47,7 @@ constexpr Words words = {
     .flat_block_from_last = "gridDim.x - 1 - blockIdx.x",
     .flat_thread = "threadIdx.x",
     .stream_use = "",
+    .argument_check = misaligned_argument,
 };
 
 constexpr Storages storages = {
@@ -299,6 +302,7 @@ const Dialect cuda_dialect = {
     .includes = includes,
     .reserved = cuda_reserved,
     .preludes = preludes,
+    .host_preludes = pointer_host,
     .words = words,
     .storages = storages,
     .ops = ops,
@@ -307,6 +311,7 @@ const Dialect cuda_dialect = {
     .packed_stores = false,
     .widest_move = 16,
     .reads_arguments = false,
+    .host = nullptr,
     .sentences = {kernel_head, begin_move, end_move, shuffle, launch, table_address, instruction},
 };
 

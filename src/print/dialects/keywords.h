@@ -11,6 +11,8 @@ extern const std::span<const WordList> header_reserved;
 extern const std::span<const WordList> c_reserved;
 /// The same and the built-in names of CUDA.
 extern const std::span<const WordList> cuda_reserved;
+/// C and its macros, and the words and built-in names of OpenCL C; what its launchers avoid.
+extern const std::span<const WordList> opencl_reserved, opencl_host_reserved;
 extern const WordList cuda_words, metal_words, wgsl_words, opencl_words, glsl_words;
 
 } // namespace tang::print

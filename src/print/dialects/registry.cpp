@@ -6,6 +6,7 @@ const Dialect* dialect_named(std::string_view name) {
   const Dialect* const all[] = {
       &c_dialect,
       &cuda_dialect,
+      &opencl_dialect,
   };
   for (const Dialect* dialect : all)
     if (dialect->name == name) return dialect;

@@ -5,6 +5,6 @@
 
 namespace tang::print {
 
-extern const Dialect c_dialect, cuda_dialect;
+extern const Dialect c_dialect, cuda_dialect, opencl_dialect;
 
 } // namespace tang::print
