@@ -21,7 +21,7 @@ bool Polynomial::add(Monomial monomial, int64_t coefficient) {
   if (coefficient == 0) return true;
   auto at = place_of(terms_, monomial);
   if (at == terms_.end() || at->first != monomial) {
-    terms_.emplace(at, std::move(monomial), coefficient);
+    terms_.insert(at, Term(std::move(monomial), coefficient));
     return true;
   }
   auto sum = checked_add(at->second, coefficient);
@@ -35,7 +35,7 @@ bool Polynomial::add(Monomial monomial, int64_t coefficient) {
 
 Polynomial Polynomial::term(Monomial monomial, int64_t coefficient) {
   Polynomial p;
-  if (coefficient != 0) p.terms_.emplace_back(std::move(monomial), coefficient);
+  if (coefficient != 0) p.terms_.push_back(Term(std::move(monomial), coefficient));
   return p;
 }
 
@@ -51,10 +51,10 @@ std::optional<Polynomial> Polynomial::combined(const Polynomial& o, int64_t sign
     auto total = signed_coefficient && both ? checked_add(a->second, *signed_coefficient)
                                             : signed_coefficient;
     if (!total) return std::nullopt;
-    if (*total != 0) sum.terms_.emplace_back(monomial, *total);
+    if (*total != 0) sum.terms_.push_back(Term(monomial, *total));
     a += both;
   }
-  sum.terms_.insert(sum.terms_.end(), a, terms_.end());
+  sum.terms_.append(a, terms_.end());
   return sum;
 }
 
