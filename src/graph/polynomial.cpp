@@ -70,6 +70,17 @@ std::optional<Polynomial> Polynomial::times(const Polynomial& o) const {
   // Extents are products of a few dims; more terms than this is no address any more.
   constexpr size_t limit = 256;
   if (terms_.size() * o.terms_.size() > limit) return std::nullopt;
+  // The order of the terms stays under a constant factor.
+  auto scaled = [](Polynomial p, int64_t factor) -> std::optional<Polynomial> {
+    for (auto& [monomial, coefficient] : p.terms_) {
+      auto value = checked_mul(coefficient, factor);
+      if (!value) return std::nullopt;
+      coefficient = *value;
+    }
+    return p;
+  };
+  if (auto factor = o.as_constant(); factor && *factor != 0) return scaled(*this, *factor);
+  if (auto factor = as_constant(); factor && *factor != 0) return scaled(o, *factor);
   Polynomial product;
   product.terms_.reserve(terms_.size() * o.terms_.size());
   for (const auto& [m1, c1] : terms_)
@@ -100,7 +111,7 @@ std::optional<std::pair<Polynomial, Polynomial>> Polynomial::split(ExprId atom) 
     auto count = std::count(monomial.begin(), monomial.end(), atom);
     if (count > 1) return std::nullopt;
     if (count == 0) {
-      result.second.add(monomial, coefficient);
+      result.second.terms_.push_back(Term(monomial, coefficient)); // in order, as they come
       continue;
     }
     Monomial others;

@@ -249,7 +249,7 @@ IntRange Prover::range(ExprId root, std::unordered_map<ExprId, IntRange>& known)
     default: return IntRange();
     }
   };
-  std::vector<ExprId> stack{root};
+  InlineVector<ExprId, 16> stack{root};
   while (!stack.empty()) {
     ExprId id = stack.back();
     if (known.contains(id)) {
