@@ -1,10 +1,10 @@
 #pragma once
 // A store in which equal values have equal ids.
 #include "base/id.h"
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace tang {
@@ -18,8 +18,18 @@ template <class T>
 class Blocks {
 public:
   Blocks() = default;
-  Blocks(const Blocks& o) {
-    for (uint32_t i = 0; i < o.size_; ++i) push_back(o[i]);
+  Blocks(const Blocks& o) : size_(o.size_) {
+    blocks_.resize(o.blocks_.size());
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      blocks_[i].reserve(block_size);
+      blocks_[i].assign(o.blocks_[i].begin(), o.blocks_[i].end());
+    }
+  }
+  Blocks(Blocks&& o) noexcept : blocks_(std::move(o.blocks_)), size_(std::exchange(o.size_, 0)) {}
+  Blocks& operator=(Blocks o) noexcept {
+    blocks_ = std::move(o.blocks_);
+    size_ = o.size_;
+    return *this;
   }
   void push_back(T value) {
     if (size_ % block_size == 0) {
@@ -28,10 +38,6 @@ public:
     }
     blocks_.back().push_back(std::move(value));
     ++size_;
-  }
-  void pop_back() {
-    blocks_.back().pop_back();
-    if (--size_ % block_size == 0) blocks_.pop_back();
   }
   const T& operator[](uint32_t i) const { return blocks_[i / block_size][i % block_size]; }
   uint32_t size() const { return size_; }
@@ -48,44 +54,40 @@ private:
 template <class T, class IdT, class Hash>
 class Interner {
 public:
-  Interner() = default;
-  Interner(const Interner& o) : values_(std::make_unique<Blocks<T>>(*o.values_)) { reindex(); }
-  Interner(Interner&&) noexcept = default;
-  Interner& operator=(Interner o) noexcept {
-    values_ = std::move(o.values_);
-    index_ = std::move(o.index_);
-    return *this;
-  }
-
   IdT intern(T value) {
-    values_->push_back(std::move(value));
-    IdT id(values_->size() - 1);
-    auto [it, inserted] = index_.insert(id);
-    if (!inserted) values_->pop_back();
-    return *it;
+    if (2 * (size() + 1) > slots_.size()) grow();
+    auto hash = static_cast<uint32_t>(mixed(Hash{}(value)));
+    size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].number != 0; at = (at + 1) & (slots_.size() - 1)) {
+      const Slot& slot = slots_[at];
+      if (slot.hash == hash && values_[slot.number - 1] == value) return IdT(slot.number - 1);
+    }
+    values_.push_back(std::move(value));
+    slots_[at] = {hash, values_.size()};
+    return IdT(values_.size() - 1);
   }
-  const T& operator[](IdT id) const { return (*values_)[id.value]; }
-  size_t size() const { return values_->size(); }
+  const T& operator[](IdT id) const { return values_[id.value]; }
+  size_t size() const { return values_.size(); }
 
 private:
-  struct HashOf {
-    const Blocks<T>* values;
-    size_t operator()(IdT id) const { return Hash{}((*values)[id.value]); }
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t number = 0; ///< id + 1; 0: free
   };
-  struct Equal {
-    const Blocks<T>* values;
-    bool operator()(IdT a, IdT b) const { return (*values)[a.value] == (*values)[b.value]; }
-  };
-  using Index = std::unordered_set<IdT, HashOf, Equal>;
-  Index empty_index() const { return Index(16, HashOf{values_.get()}, Equal{values_.get()}); }
-  void reindex() {
-    index_ = empty_index();
-    index_.reserve(values_->size());
-    for (uint32_t i = 0; i < values_->size(); ++i) index_.insert(IdT(i));
+  /// Every bit of the hash in the lower half, of which the slot is taken.
+  static size_t mixed(size_t hash) { return (hash * 0x9e3779b97f4a7c15ull) >> 32; }
+  void grow() {
+    std::vector<Slot> old(std::max<size_t>(32, slots_.size() * 2));
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.number == 0) continue;
+      size_t at = slot.hash & (slots_.size() - 1);
+      while (slots_[at].number != 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
   }
-  /// On the heap, so that the index still finds the values after a move.
-  std::unique_ptr<Blocks<T>> values_ = std::make_unique<Blocks<T>>();
-  Index index_ = empty_index();
+  Blocks<T> values_;
+  std::vector<Slot> slots_; ///< a power of two, at most half of them taken; the next one is tried
 };
 
 } // namespace tang

@@ -181,11 +181,10 @@ private:
   }
   /// How many combinations of indices a term depends on.
   ExprId times_of(ExprId id) {
-    std::vector<IndexId> indices = s_[id].free;
+    std::set<IndexId> distinct(s_[id].free.begin(), s_[id].free.end());
     // A state depends on every point of its node.
     if (s_[id].has_state && s_[id].op != Op::fold)
-      for (const Axis& axis : node_.points) indices.push_back(axis.index);
-    std::set<IndexId> distinct(indices.begin(), indices.end());
+      for (const Axis& axis : node_.points) distinct.insert(axis.index);
     if (filtered_ && node_.reduction && covers(distinct)) {
       ExprId times = *filtered_;
       for (IndexId index : distinct)

@@ -2,6 +2,7 @@
 // What a derivative flows through: terms and tensors that depend on certain tensors by real
 // operations. Integers, truth values and steps (floor, round, sign) end the flow.
 #include "graph/graph.h"
+#include <unordered_set>
 
 namespace tang::graph {
 

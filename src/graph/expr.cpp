@@ -62,12 +62,13 @@ ExprId ExprStore::intern(Expr e) {
     size += o.tree_size;
     e.has_read |= o.has_read;
     e.has_state |= o.has_state;
-    std::vector<IndexId> merged;
+    if (std::includes(e.free.begin(), e.free.end(), o.free.begin(), o.free.end())) continue;
+    InlineVector<IndexId, 4> merged;
     std::set_union(e.free.begin(), e.free.end(), o.free.begin(), o.free.end(),
                    std::back_inserter(merged));
     e.free = std::move(merged);
   }
-  for (IndexId bound : e.bound) std::erase(e.free, bound);
+  for (IndexId bound : e.bound) erase(e.free, bound);
   e.tree_size = static_cast<uint32_t>(std::min<uint64_t>(size, 0xffffffffu));
   return terms_.intern(std::move(e));
 }
@@ -127,7 +128,7 @@ ExprId ExprStore::fold(MonoidId monoid, Scalar scalar, std::span<const IndexId> 
   Expr e;
   e.op = Op::fold, e.scalar = scalar, e.ref = monoid.value;
   e.operands = {body, filter ? filter : boolean(true)};
-  e.operands.insert(e.operands.end(), extents.begin(), extents.end());
+  e.operands.append(extents.begin(), extents.end());
   e.bound.assign(bound.begin(), bound.end());
   return intern(std::move(e));
 }
@@ -282,7 +283,8 @@ std::vector<ExprId> reachable(const ExprStore& store, std::span<const ExprId> ro
 ExprId rewrite(ExprStore& store, ExprId root, const std::function<ExprId(ExprId)>& visit) {
   if (!root) return root;
   const std::vector<ExprId> order = reachable(store, {&root, 1});
-  std::vector<ExprId> done, operands;
+  std::vector<ExprId> done;
+  InlineVector<ExprId, 8> operands;
   done.reserve(order.size());
   for (ExprId id : order) {
     operands.clear();

@@ -1,6 +1,7 @@
 #pragma once
 // Scalar expressions: immutable, interned terms. Equal expressions have equal ids.
 #include "base/id.h"
+#include "base/inline_vector.h"
 #include "base/interner.h"
 #include "graph/type.h"
 #include <functional>
@@ -52,14 +53,14 @@ struct Expr {
   uint32_t ref = 0;                ///< what a leaf names: index, dim, tensor, field, monoid
   int64_t integer = 0;             ///< literal_int, literal_bool (0 or 1)
   double real = 0; ///< literal_real; compared by bits, so that NaN and -0 are terms too
-  std::vector<ExprId> operands;
-  std::vector<IndexId> bound; ///< fold only
+  InlineVector<ExprId, 4> operands;
+  InlineVector<IndexId, 4> bound; ///< fold only
 
   /// Derived when interned, not part of equality:
-  std::vector<IndexId> free; ///< indices that occur free, ascending
-  uint32_t tree_size = 1;    ///< size when printed as a tree, saturating
-  bool has_state = false;    ///< holds acc, lhs, rhs or a fold somewhere
-  bool has_read = false;     ///< reads a tensor (or state) somewhere
+  InlineVector<IndexId, 4> free; ///< indices that occur free, ascending
+  uint32_t tree_size = 1;        ///< size when printed as a tree, saturating
+  bool has_state = false;        ///< holds acc, lhs, rhs or a fold somewhere
+  bool has_read = false;         ///< reads a tensor (or state) somewhere
 
   friend bool operator==(const Expr& a, const Expr& b);
 };

@@ -21,7 +21,7 @@ bool Polynomial::add(Monomial monomial, int64_t coefficient) {
   if (coefficient == 0) return true;
   auto at = place_of(terms_, monomial);
   if (at == terms_.end() || at->first != monomial) {
-    terms_.emplace(at, std::move(monomial), coefficient);
+    terms_.insert(at, Term(std::move(monomial), coefficient));
     return true;
   }
   auto sum = checked_add(at->second, coefficient);
@@ -35,7 +35,7 @@ bool Polynomial::add(Monomial monomial, int64_t coefficient) {
 
 Polynomial Polynomial::term(Monomial monomial, int64_t coefficient) {
   Polynomial p;
-  if (coefficient != 0) p.terms_.emplace_back(std::move(monomial), coefficient);
+  if (coefficient != 0) p.terms_.push_back(Term(std::move(monomial), coefficient));
   return p;
 }
 
@@ -51,10 +51,10 @@ std::optional<Polynomial> Polynomial::combined(const Polynomial& o, int64_t sign
     auto total = signed_coefficient && both ? checked_add(a->second, *signed_coefficient)
                                             : signed_coefficient;
     if (!total) return std::nullopt;
-    if (*total != 0) sum.terms_.emplace_back(monomial, *total);
+    if (*total != 0) sum.terms_.push_back(Term(monomial, *total));
     a += both;
   }
-  sum.terms_.insert(sum.terms_.end(), a, terms_.end());
+  sum.terms_.append(a, terms_.end());
   return sum;
 }
 
@@ -70,6 +70,17 @@ std::optional<Polynomial> Polynomial::times(const Polynomial& o) const {
   // Extents are products of a few dims; more terms than this is no address any more.
   constexpr size_t limit = 256;
   if (terms_.size() * o.terms_.size() > limit) return std::nullopt;
+  // The order of the terms stays under a constant factor.
+  auto scaled = [](Polynomial p, int64_t factor) -> std::optional<Polynomial> {
+    for (auto& [monomial, coefficient] : p.terms_) {
+      auto value = checked_mul(coefficient, factor);
+      if (!value) return std::nullopt;
+      coefficient = *value;
+    }
+    return p;
+  };
+  if (auto factor = o.as_constant(); factor && *factor != 0) return scaled(*this, *factor);
+  if (auto factor = as_constant(); factor && *factor != 0) return scaled(o, *factor);
   Polynomial product;
   product.terms_.reserve(terms_.size() * o.terms_.size());
   for (const auto& [m1, c1] : terms_)
@@ -100,7 +111,7 @@ std::optional<std::pair<Polynomial, Polynomial>> Polynomial::split(ExprId atom) 
     auto count = std::count(monomial.begin(), monomial.end(), atom);
     if (count > 1) return std::nullopt;
     if (count == 0) {
-      result.second.add(monomial, coefficient);
+      result.second.terms_.push_back(Term(monomial, coefficient)); // in order, as they come
       continue;
     }
     Monomial others;

@@ -15,6 +15,7 @@ class Polynomial {
 public:
   using Monomial = InlineVector<ExprId, 4>;  ///< atoms, ascending; empty for the constant
   using Term = std::pair<Monomial, int64_t>; ///< and its coefficient, never 0
+  using Terms = InlineVector<Term, 2>;
 
   Polynomial() = default;
   static Polynomial constant(int64_t value) { return term({}, value); }
@@ -27,7 +28,7 @@ public:
   std::optional<Polynomial> times(const Polynomial& o) const;
 
   /// Ascending by monomial.
-  const std::vector<Term>& terms() const { return terms_; }
+  const Terms& terms() const { return terms_; }
   bool is_zero() const { return terms_.empty(); }
   /// The value when no atom occurs.
   std::optional<int64_t> as_constant() const;
@@ -42,7 +43,7 @@ public:
 private:
   bool add(Monomial monomial, int64_t coefficient);
   std::optional<Polynomial> combined(const Polynomial& o, int64_t sign) const;
-  std::vector<Term> terms_;
+  Terms terms_;
 };
 
 /// Empty when the term is not an integer or a coefficient overflows. `floordiv` and `mod` by a

@@ -13,7 +13,7 @@
 #include "graph/interval.h"
 #include "graph/prover.h"
 #include <algorithm>
-#include <set>
+#include <functional>
 
 namespace tang::graph {
 namespace {
@@ -183,10 +183,12 @@ IntRange Proof::remainder_range(const Polynomial& p, int64_t divisor) {
 }
 
 std::vector<ExprId> Proof::atoms_of(const Polynomial& goal) const {
-  std::set<ExprId> atoms;
+  std::vector<ExprId> atoms;
   for (const auto& [monomial, coefficient] : goal.terms())
-    atoms.insert(monomial.begin(), monomial.end());
-  return {atoms.rbegin(), atoms.rend()};
+    atoms.insert(atoms.end(), monomial.begin(), monomial.end());
+  std::sort(atoms.begin(), atoms.end(), std::greater<>());
+  atoms.erase(std::unique(atoms.begin(), atoms.end()), atoms.end());
+  return atoms;
 }
 
 /// Bounds of floordiv(p, c) and mod(p, c) from c*q + r = p.

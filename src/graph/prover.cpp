@@ -14,7 +14,7 @@ std::optional<Polynomial> difference(const ExprStore& store, ExprId a, ExprId b,
   auto p = polynomial_of(store, a), q = polynomial_of(store, b);
   if (!p || !q) return std::nullopt;
   auto d = p->minus(*q);
-  return d ? d->minus(Polynomial::constant(slack)) : std::nullopt;
+  return d && slack != 0 ? d->minus(Polynomial::constant(slack)) : d;
 }
 
 } // namespace
@@ -164,10 +164,10 @@ IntRange Prover::range(ExprId id) const {
 namespace {
 
 /// The terms whose ranges give the range of `e`; an axis's bounds for an index.
-std::vector<ExprId> range_sources(const ExprStore& store, const Expr& e, const Axis* axis) {
+InlineVector<ExprId, 4> range_sources(const ExprStore& store, const Expr& e, const Axis* axis) {
   switch (e.op) {
   case Op::index: {
-    std::vector<ExprId> sources;
+    InlineVector<ExprId, 4> sources;
     if (axis)
       for (ExprId bound : {axis->extent, axis->lo, axis->hi})
         if (bound) sources.push_back(bound);
@@ -175,7 +175,8 @@ std::vector<ExprId> range_sources(const ExprStore& store, const Expr& e, const A
   }
   case Op::select: return {e.operands[1], e.operands[2]};
   case Op::cast:
-    return store[e.operands[0]].scalar == Scalar::integer ? e.operands : std::vector<ExprId>();
+    if (store[e.operands[0]].scalar != Scalar::integer) return {};
+    return e.operands;
   case Op::add:
   case Op::sub:
   case Op::mul:
@@ -185,7 +186,9 @@ std::vector<ExprId> range_sources(const ExprStore& store, const Expr& e, const A
   case Op::abs:
   case Op::floordiv:
   case Op::mod: return e.operands;
-  case Op::read: return e.guarded ? std::vector{e.operands.back()} : std::vector<ExprId>();
+  case Op::read:
+    if (!e.guarded) return {};
+    return {e.operands.back()};
   default: return {};
   }
 }
@@ -246,7 +249,7 @@ IntRange Prover::range(ExprId root, std::unordered_map<ExprId, IntRange>& known)
     default: return IntRange();
     }
   };
-  std::vector<ExprId> stack{root};
+  InlineVector<ExprId, 16> stack{root};
   while (!stack.empty()) {
     ExprId id = stack.back();
     if (known.contains(id)) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <numeric>
+#include <unordered_set>
 
 namespace tang::graph {
 namespace {

@@ -5,6 +5,7 @@
 #include "graph/reads.h"
 #include "graph/text.h"
 #include <set>
+#include <unordered_set>
 
 namespace tang::graph {
 namespace {

@@ -31,7 +31,7 @@ ValueId Grafter::value(ValueId root) {
     for (ValueId& operand : v.operands) operand = values_.at(operand);
     if (v.form == Form::variable) v.ref = var(VarId(v.ref)).value;
     if (v.form == Form::element) v.ref = tensor(TensorId(v.ref)).value;
-    std::vector<ValueId> operands = v.operands;
+    const auto operands = v.operands;
     ValueId moved = into_.values.exactly(std::move(v));
     // In the order that this store keeps operands in.
     if (!operands.empty()) moved = into_.values.with_operands(moved, operands);

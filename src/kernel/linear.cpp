@@ -41,10 +41,10 @@ std::optional<Polynomial> linear_form(const ValueStore& store, ValueId root) {
   if (!root || !is_integer(store[root].type)) return std::nullopt;
   // How often each value counts in the sum, from the root down: the largest id first, so that a
   // value is opened when all that its users say is known.
-  std::vector<std::pair<ValueId, int64_t>> heap{{root, 1}};
+  InlineVector<std::pair<ValueId, int64_t>, 16> heap{{root, 1}};
   auto add = [&](ValueId id, std::optional<int64_t> times) {
     if (!times) return false;
-    heap.emplace_back(id, *times), std::push_heap(heap.begin(), heap.end());
+    heap.push_back({id, *times}), std::push_heap(heap.begin(), heap.end());
     return true;
   };
   Polynomial form;

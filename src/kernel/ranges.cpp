@@ -112,7 +112,8 @@ void RangeProof::values(std::initializer_list<ValueId> roots) {
     if (!root || !facts_.reads_registers(root)) continue;
     for (ValueId id : reachable(kernel_.values, {&root, 1})) {
       const Value& v = kernel_.values[id];
-      if (v.form == Form::element) access({TensorId(v.ref), v.operands}, 1);
+      if (v.form == Form::element)
+        access({TensorId(v.ref), {v.operands.begin(), v.operands.end()}}, 1);
     }
   }
 }
@@ -185,7 +186,7 @@ std::vector<graph::ExprId> cases_of(graph::ExprStore& store, graph::ExprId root)
       cases.push_back(id);
       continue;
     }
-    const std::vector<graph::ExprId> alternatives = store[either].operands;
+    const auto alternatives = store[either].operands;
     for (graph::ExprId alternative : alternatives)
       open.push_back(rest ? store.logical_and(alternative, rest) : alternative);
   }

@@ -298,7 +298,7 @@ std::vector<ValueId> reading_order(const ValueStore& store, std::span<const Valu
     ValueId id;
     size_t next = 0; ///< operand
   };
-  std::vector<Open> open;
+  InlineVector<Open, 32> open;
   auto enter = [&](ValueId id) {
     if (!id || seen[id.value] || (known && known(id))) return;
     seen[id.value] = true;
@@ -308,7 +308,7 @@ std::vector<ValueId> reading_order(const ValueStore& store, std::span<const Valu
     enter(root);
     while (!open.empty()) {
       Open& last = open.back();
-      const std::vector<ValueId>& operands = store[last.id].operands;
+      const auto& operands = store[last.id].operands;
       if (last.next < operands.size()) {
         enter(operands[last.next++]);
         continue;
@@ -323,7 +323,8 @@ std::vector<ValueId> reading_order(const ValueStore& store, std::span<const Valu
 ValueId rewrite(ValueStore& store, ValueId root, const std::function<ValueId(ValueId)>& visit) {
   if (!root) return root;
   const std::vector<ValueId> order = reachable(store, {&root, 1});
-  std::vector<ValueId> done, operands;
+  std::vector<ValueId> done;
+  InlineVector<ValueId, 8> operands;
   done.reserve(order.size());
   for (ValueId id : order) {
     operands.clear();

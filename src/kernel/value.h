@@ -2,6 +2,7 @@
 // Scalar values inside kernels and launchers: immutable, interned, typed by machine format.
 //
 // The operations are the graph's (graph/ops.def), so that a scalar op has one row for every level.
+#include "base/inline_vector.h"
 #include "graph/polynomial.h"
 #include <string>
 
@@ -50,7 +51,7 @@ struct Value {
   uint32_t ref = 0;
   int64_t integer = 0;
   double real = 0; ///< compared by bits
-  std::vector<ValueId> operands;
+  InlineVector<ValueId, 4> operands;
   friend bool operator==(const Value& a, const Value& b);
 };
 

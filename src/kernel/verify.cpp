@@ -87,9 +87,9 @@ private:
   Spread value(ValueId root) {
     if (!root) return Spread::block;
     if (checked_[root.value]) return differs_[root.value];
-    static const std::vector<ValueId> none;
-    auto unchecked = [&](ValueId id) -> const std::vector<ValueId>& {
-      return checked_[id.value] ? none : kernel_.values[id].operands;
+    auto unchecked = [&](ValueId id) -> std::span<const ValueId> {
+      if (checked_[id.value]) return {};
+      return kernel_.values[id].operands;
     };
     for (ValueId id : reachable_ids(std::span<const ValueId>(&root, 1), unchecked)) {
       if (checked_[id.value]) continue;
@@ -105,7 +105,7 @@ private:
       if (v.form == Form::element) {
         require(kernel_[TensorId(v.ref)].memory == Memory::registers,
                 "a value reads `{}`, which is not in registers", kernel_[TensorId(v.ref)].name);
-        ref({TensorId(v.ref), v.operands}, 1);
+        ref(TensorId(v.ref), v.operands, 1);
       }
       differs_[id.value] = spread, checked_[id.value] = true;
     }
@@ -128,17 +128,18 @@ private:
     return value(id);
   }
 
-  Spread ref(const Ref& r, int width) {
-    require(r.tensor.value < kernel_.tensors.size(), "tensor {} does not exist", r.tensor.value);
-    const Tensor& t = kernel_[r.tensor];
-    require(live_.contains(r.tensor), "`{}` is used where it does not exist", t.name);
-    require(r.coordinates.size() == t.shape.size(), "`{}` of rank {} has {} coordinates", t.name,
-            t.shape.size(), r.coordinates.size());
+  Spread ref(const Ref& r, int width) { return ref(r.tensor, r.coordinates, width); }
+  Spread ref(TensorId tensor, std::span<const ValueId> coordinates, int width) {
+    require(tensor.value < kernel_.tensors.size(), "tensor {} does not exist", tensor.value);
+    const Tensor& t = kernel_[tensor];
+    require(live_.contains(tensor), "`{}` is used where it does not exist", t.name);
+    require(coordinates.size() == t.shape.size(), "`{}` of rank {} has {} coordinates", t.name,
+            t.shape.size(), coordinates.size());
     Spread spread = Spread::block;
-    for (size_t i = 0; i < r.coordinates.size(); ++i) {
-      spread = wider(spread, integer(r.coordinates[i]));
+    for (size_t i = 0; i < coordinates.size(); ++i) {
+      spread = wider(spread, integer(coordinates[i]));
       if (branches_ > 0 || width > 1) continue;
-      IntRange at = kernel_.values.range(r.coordinates[i]);
+      IntRange at = kernel_.values.range(coordinates[i]);
       IntRange extent = kernel_.values.range(t.shape[i]);
       bool outside = at.hi < 0 || (at.lo >= extent.hi && extent.hi > 0);
       require(!outside, "coordinate {} of `{}` is always out of range", i, t.name);

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "kernel/interval.h"
 #include "kernel/linear.h"
+#include <unordered_set>
 
 namespace tang::legalize {
 

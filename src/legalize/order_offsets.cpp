@@ -13,6 +13,7 @@
 #include "legalize/passes.h"
 #include "legalize/rewriting.h"
 #include <algorithm>
+#include <unordered_set>
 
 namespace tang::legalize {
 
@@ -111,7 +112,7 @@ private:
           atom && atom->form == Form::variable ? digits_.find(VarId(atom->ref)) : digits_.end();
       return named == digits_.end() ? nullptr : &values_[named->second];
     };
-    const std::vector<Polynomial::Term> terms = form.terms();
+    const Polynomial::Terms terms = form.terms();
     for (const auto& [low, factor] : terms)
       for (const auto& [high, times] : terms) {
         const Value *rest = digit(low), *quotient = digit(high);

@@ -9,7 +9,7 @@ ValueId ValueRewriter::operator()(ValueId root) {
   // Values that are made on the way are roots of their own at most.
   if (done_.size() < store_.size()) done_.resize(store_.size());
   if (done_[root.value]) return done_[root.value];
-  std::vector<ValueId> stack{root}, operands;
+  InlineVector<ValueId, 16> stack{root}, operands;
   while (!stack.empty()) {
     ValueId id = stack.back();
     if (done_[id.value]) {

@@ -71,7 +71,8 @@ void store_result(Terms& terms, const graph::Result& result, std::span<const Val
             const graph::Expr& place = store[store[id].operands[i]];
             same = place.op == Op::index && place.ref == i;
           }
-          if (same) identity = store[id].operands;
+          const auto& places = store[id].operands;
+          if (same) identity.assign(places.begin(), places.end());
         }
     if (auto kept = kept_points(g, result, identity)) {
       ValueId c = terms.lower(kept->condition);

@@ -1,6 +1,7 @@
 #include "lower/row_registers.h"
 #include "lower/vectors.h"
 #include <algorithm>
+#include <unordered_set>
 
 namespace tang::lower {
 

@@ -1,6 +1,7 @@
 #include "lower/vectors.h"
 #include "lower/emit.h"
 #include <algorithm>
+#include <unordered_set>
 
 namespace tang::lower {
 

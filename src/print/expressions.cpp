@@ -124,12 +124,14 @@ void Expressions::find_facts(ValueId id) {
     const Facts& part = facts_[operand.value];
     facts.size += part.temporary ? 1 : part.size;
     facts.reads_registers |= part.reads_registers;
+    facts.holds_temporary |= part.holds_temporary;
   }
   if (value.form == Form::literal || value.form == Form::variable || value.form == Form::element)
     return;
   bool call = value.form != Form::operation || pattern(value).precedence >= postfix;
   facts.temporary = (facts.uses > 1 && (facts.size > 3 || (call && value.form != Form::convert))) ||
                     facts.size > longest_expression;
+  facts.holds_temporary |= facts.temporary;
 }
 
 void Expressions::count(std::span<const ValueId> roots) {
@@ -170,6 +172,7 @@ bool Expressions::used(kernel::VarId var) const {
 }
 
 std::vector<ValueId> Expressions::pending(ValueId root) const {
+  if (!facts_[root.value].holds_temporary) return {};
   auto known = [&](ValueId id) { return !temporaries_[id.value].empty(); };
   std::vector<ValueId> found = kernel::reading_order(values_, {&root, 1}, known);
   std::erase_if(found, [&](ValueId id) {

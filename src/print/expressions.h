@@ -70,6 +70,7 @@ private:
   struct Facts {
     uint32_t uses = 0, size = 0;
     bool reads_registers = false, temporary = false;
+    bool holds_temporary = false; ///< it is one, or an operand holds one
   };
   struct Scope {
     std::vector<uint32_t> temporaries;

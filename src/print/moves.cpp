@@ -30,7 +30,7 @@ bool accumulate(KernelState& k, const Store& store) {
   for (size_t i = 0; i < 2; ++i) {
     const Value& old = k.kernel.values[value.operands[i]];
     if (old.form != Form::element || old.ref != store.dst.tensor.value ||
-        old.operands != store.dst.coordinates)
+        !std::ranges::equal(old.operands, store.dst.coordinates))
       continue;
     std::string target = k.register_text(store.dst.tensor, k.offset_text(store.dst));
     k.out.line("{} += {};", target, k.values.text(value.operands[1 - i]));

@@ -18,6 +18,7 @@
 #include "rewrite/passes.h"
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 namespace tang::rewrite {
 using namespace graph;
@@ -131,7 +132,7 @@ private:
   /// not.
   std::optional<Order> order_of(const Comprehension& map, const Comprehension& producer,
                                 const Result& result, ExprId read) {
-    const std::vector<ExprId> places = s_[read].operands; // a copy: terms are made below
+    const auto places = s_[read].operands; // a copy: terms are made below
     auto axes = axes_of(producer, result);
     if (axes.size() > map.points.size()) return std::nullopt;
     Order order;

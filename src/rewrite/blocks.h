@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 #include "graph/prover.h"
 #include <functional>
+#include <unordered_set>
 
 namespace tang::rewrite {
 

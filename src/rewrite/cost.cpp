@@ -3,6 +3,7 @@
 #include "graph/typical.h"
 #include "rewrite/monoids.h"
 #include <algorithm>
+#include <unordered_set>
 
 namespace tang::rewrite {
 using namespace graph;

@@ -114,7 +114,7 @@ private:
   /// The names of a sum's indices in the row, when the row reads the sum at `places`; empty when it
   /// is a sum over other rows.
   std::optional<std::unordered_map<IndexId, ExprId>>
-  names_of(size_t n, const std::vector<ExprId>& places) const {
+  names_of(size_t n, std::span<const ExprId> places) const {
     const Comprehension& c = node(n);
     const auto& axes = c.reduction->axes;
     if (places.size() != row_.points.size() || !has_shape(n)) return std::nullopt;
@@ -137,14 +137,14 @@ private:
   }
 
   /// A sum whose terms need nothing of the row: a weight without centred factors.
-  std::optional<MomentSum> raw_sum(size_t n, const std::vector<ExprId>& places) {
+  std::optional<MomentSum> raw_sum(size_t n, std::span<const ExprId> places) {
     auto names = names_of(n, places);
     if (!names) return std::nullopt;
     const Reduction& r = *node(n).reduction;
     Factors factors = factors_of(s_, substitute(s_, r.body[0], *names));
     if (!same_conditions(translated(r.filter, *names), factors.conditions)) return std::nullopt;
     MomentSum member;
-    member.node = n, member.places = places;
+    member.node = n, member.places.assign(places.begin(), places.end());
     member.weight = build(s_, factors.over, factors.under);
     if (depends(member.weight)) return std::nullopt;
     return member;
@@ -370,7 +370,8 @@ std::optional<size_t> MomentRow::sum_of(const Graph& graph, const std::vector<No
   if (e.op != Op::read || e.guarded) return std::nullopt;
   for (size_t m = 0; m < sums.size(); ++m) {
     const auto& c = std::get<Comprehension>(nodes[sums[m].node].definition);
-    if (c.results[0].tensor == TensorId(e.ref) && e.operands == sums[m].places) return m;
+    if (c.results[0].tensor == TensorId(e.ref) && std::ranges::equal(e.operands, sums[m].places))
+      return m;
   }
   return std::nullopt;
 }

@@ -248,8 +248,8 @@ private:
     bool first = true;
     for (ExprId id : reachable(s_, terms)) {
       if (!is_member_read(id)) continue;
-      if (!is_pick(s_[id]) || (!first && s_[id].free != rows)) return false;
-      rows = s_[id].free, first = false;
+      if (!is_pick(s_[id]) || (!first && !std::ranges::equal(s_[id].free, rows))) return false;
+      rows.assign(s_[id].free.begin(), s_[id].free.end()), first = false;
     }
     return !first;
   }

@@ -131,7 +131,8 @@ private:
     Atom a{e.op, static_cast<uint64_t>(e.to), {}};
     for (ExprId operand : e.operands) {
       const Quotient& q = *numbers.at(operand);
-      a.operands.push_back({q.over.terms(), q.under.terms()});
+      const auto &over = q.over.terms(), &under = q.under.terms();
+      a.operands.push_back({{over.begin(), over.end()}, {under.begin(), under.end()}});
     }
     bool symmetric = e.op == Op::min || e.op == Op::max || e.op == Op::bit_and ||
                      e.op == Op::bit_or || e.op == Op::bit_xor;

@@ -92,7 +92,7 @@ private:
         const Expr e = s_[id]; // a copy: terms are made below
         auto at = e.op == Op::read ? ends_.find(TensorId(e.ref)) : ends_.end();
         if (at == ends_.end()) return id;
-        std::vector<ExprId> places = e.operands;
+        std::vector<ExprId> places(e.operands.begin(), e.operands.end());
         places.erase(places.begin() + at->second);
         return s_.read(at->first, e.scalar, places);
       });

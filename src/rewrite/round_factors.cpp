@@ -55,12 +55,12 @@ private:
         if (at->second == *format && !e.guarded) found.insert(TensorId(e.ref));
       }
     // What the epilogue or a place of a gather reads besides is needed as it is.
-    for (const Result& result : c->results) forget(found, {result.value});
+    for (const Result& result : c->results) forget(found, {&result.value, 1});
     for (auto [a, b] : products)
       for (ExprId factor : {a, b}) forget(found, graph_.exprs[factor].operands);
     return found;
   }
-  void forget(std::set<TensorId>& found, std::vector<ExprId> terms) const {
+  void forget(std::set<TensorId>& found, std::span<const ExprId> terms) const {
     for (ExprId id : reachable(graph_.exprs, terms))
       if (graph_.exprs[id].op == Op::read) found.erase(TensorId(graph_.exprs[id].ref));
   }

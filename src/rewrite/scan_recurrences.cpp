@@ -164,7 +164,7 @@ private:
       if (e.op != Op::read) return id;
       TensorId tensor(e.ref);
       if (tensor == r_.step) return time;
-      std::vector<ExprId> places = e.operands;
+      std::vector<ExprId> places(e.operands.begin(), e.operands.end());
       ExprId otherwise;
       if (e.guarded) otherwise = places.back(), places.pop_back();
       return value_in(tensor, e.scalar, time, std::move(places), otherwise);

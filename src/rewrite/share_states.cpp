@@ -120,7 +120,7 @@ private:
           fmt::format("share_states: `{}` is a part of the state of `{}`",
                       graph_[result.tensor].name, graph_[wide.results[0].tensor].name));
       const Expr e = s_[result.value]; // a copy: terms are made below
-      std::vector<ExprId> places = e.operands;
+      std::vector<ExprId> places(e.operands.begin(), e.operands.end());
       if (order.is_list && places.empty()) places.push_back(s_.integer(0));
       result.value = s_.state(Op::acc, e.ref, e.scalar, places);
       wide.results.push_back(std::move(result));

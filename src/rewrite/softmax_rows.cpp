@@ -215,7 +215,7 @@ TensorId SoftmaxRows::lead_read(std::vector<ExprId>& places) const {
   }
   for (ExprId id : reachable(s_, {&group_.row.score, 1}))
     if (s_[id].op == Op::read && uses(id, group_.row.axes)) {
-      places = s_[id].operands;
+      places.assign(s_[id].operands.begin(), s_[id].operands.end());
       return TensorId(s_[id].ref);
     }
   return {};

@@ -156,7 +156,7 @@ private:
       const Expr& e = s_[id];
       if (e.op != Op::read || TensorId(e.ref) != carry_.current) continue;
       if (places || e.guarded) return false;
-      places = e.operands;
+      places.emplace(e.operands.begin(), e.operands.end());
     }
     if (!read_ || !places) return false;
     for (size_t k = 0; k < places->size(); ++k) {

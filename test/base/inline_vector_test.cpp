@@ -1,6 +1,7 @@
 #include "base/inline_vector.h"
 #include <catch2/catch.hpp>
 #include <random>
+#include <string>
 #include <vector>
 
 using List = tang::InlineVector<uint32_t, 3>;
@@ -68,4 +69,43 @@ TEST_CASE("inline vectors are ordered as vectors are", "[inline_vector]") {
       CHECK((x == y) == (a == b));
       CHECK((x > y) == (a > b));
     }
+}
+
+TEST_CASE("an inline vector of strings holds what a vector would", "[inline_vector]") {
+  // Values that own memory: what is not destroyed leaks, what is destroyed twice crashes.
+  using Names = tang::InlineVector<std::string, 2>;
+  std::mt19937 random(5);
+  Names list;
+  std::vector<std::string> expected;
+  for (int step = 0; step < 5000; ++step) {
+    std::string name =
+        "a name that is too long to lie in the string " + std::to_string(random() % 7);
+    auto at = static_cast<std::ptrdiff_t>(random() % (expected.size() + 1));
+    switch (random() % 8) {
+    case 0:
+    case 1: list.push_back(name), expected.push_back(name); break;
+    case 2:
+    case 3:
+      list.insert(list.begin() + at, name), expected.insert(expected.begin() + at, name);
+      break;
+    case 4:
+      list.erase(list.begin() + at, list.end()),
+          expected.erase(expected.begin() + at, expected.end());
+      break;
+    case 5: CHECK(erase(list, name) == std::erase(expected, name)); break;
+    case 6: {
+      Names copy = list, moved = std::move(list);
+      REQUIRE(copy == moved);
+      REQUIRE(list.empty());
+      list = std::move(copy);
+      list.append(moved.begin(), moved.end());
+      expected.insert(expected.end(), moved.begin(), moved.end());
+      if (random() % 2 == 0) list.assign(moved.begin(), moved.end()), expected.resize(moved.size());
+      break;
+    }
+    default:
+      list.resize(static_cast<size_t>(at), name), expected.resize(static_cast<size_t>(at), name);
+    }
+    REQUIRE(std::equal(list.begin(), list.end(), expected.begin(), expected.end()));
+  }
 }

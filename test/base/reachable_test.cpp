@@ -1,5 +1,6 @@
 #include "base/reachable.h"
 #include <catch2/catch.hpp>
+#include <random>
 #include <set>
 
 using tang::reachable_ids;
@@ -45,4 +46,31 @@ TEST_CASE("a doubling DAG is walked once for each node", "[reachable]") {
       });
   CHECK(found.size() == levels + 1);
   CHECK(asked == levels + 1);
+}
+
+TEST_CASE("few roots and many roots reach what a plain search reaches", "[reachable]") {
+  // The number of roots and the size of the store decide how the walk is done.
+  std::mt19937 random(11);
+  for (uint32_t size : {1u, 63u, 64u, 65u, 1024u, 1025u, 4000u}) {
+    std::vector<std::vector<NodeId>> operands(size);
+    for (uint32_t n = 1; n < size; ++n)
+      for (uint32_t k = random() % 4; k > 0; --k) operands[n].emplace_back(random() % n);
+    for (uint32_t count : {1u, 3u, 100u}) {
+      std::vector<NodeId> roots;
+      for (uint32_t k = 0; k < count; ++k) roots.emplace_back(random() % size);
+      std::set<NodeId> expected;
+      std::vector<NodeId> open = roots;
+      while (!open.empty()) {
+        NodeId id = open.back();
+        open.pop_back();
+        if (!expected.insert(id).second) continue;
+        open.insert(open.end(), operands[id.value].begin(), operands[id.value].end());
+      }
+      auto found = reachable_ids(
+          std::span<const NodeId>(roots), [&](NodeId id) -> const auto& {
+            return operands[id.value];
+          });
+      CHECK(found == std::vector<NodeId>(expected.begin(), expected.end()));
+    }
+  }
 }

@@ -8,6 +8,7 @@
 #include "parse/elaborate/statements.h"
 #include "parse/parser.h"
 #include <algorithm>
+#include <unordered_set>
 
 namespace tang::parse {
 namespace {

@@ -3,6 +3,7 @@
 #include "graph/text.h"
 #include "parse/elaborate/equations.h"
 #include "parse/elaborate/outputs.h"
+#include <unordered_set>
 
 namespace tang::parse {
 namespace {

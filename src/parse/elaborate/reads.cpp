@@ -112,7 +112,8 @@ void Body::use(const Condition& condition) {
 
 bool Body::prove(Term place, Term extent, std::span<const Condition> given) {
   graph::Prover prover(c_.graph);
-  std::vector<graph::IndexId> indices = terms()[place].free;
+  const auto& own = terms()[place].free;
+  std::vector<graph::IndexId> indices(own.begin(), own.end());
   for (const Condition& condition : given) {
     const auto& free = terms()[condition.term].free;
     indices.insert(indices.end(), free.begin(), free.end());
@@ -137,7 +138,7 @@ bool Body::in_range(Term place, Term extent) {
   // First single conditions about the same indices, then all of those, then all there are: what a
   // proof uses becomes a part of the filter of a lifted node, so it should be little.
   std::vector<Condition> related, all;
-  std::vector<graph::IndexId> own = terms()[place].free;
+  const auto& own = terms()[place].free;
   for (const Condition& condition : conditions_) {
     if (has_data(c_, condition.term)) continue;
     const auto& free = terms()[condition.term].free;

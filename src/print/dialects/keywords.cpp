@@ -13,6 +13,16 @@ consteval std::array<std::string_view, n> sorted(const std::string_view (&list)[
   return words;
 }
 
+/// One list of all: a name is looked up once.
+template <size_t... n>
+consteval auto merged(const std::array<std::string_view, n>&... lists) {
+  std::array<std::string_view, (n + ...)> words;
+  auto end = words.begin();
+  ((end = std::copy(lists.begin(), lists.end(), end)), ...);
+  std::sort(words.begin(), words.end());
+  return words;
+}
+
 constexpr auto c =
     sorted({"auto",    "break",  "case",     "char",   "const",         "continue",  "default",
             "do",      "double", "else",     "enum",   "extern",        "float",     "for",
@@ -585,11 +595,16 @@ constinit const WordList cuda_words = cuda, metal_words = metal, wgsl_words = wg
                          opencl_words = opencl, glsl_words = glsl;
 
 namespace {
-constexpr WordList for_headers[] = {c, cpp, macros};
-constexpr WordList for_functions[] = {c, cpp, macros, functions};
-constexpr WordList for_cuda[] = {c, cpp, macros, functions, cuda};
-constexpr WordList for_opencl[] = {c, macros, opencl};
-constexpr WordList for_opencl_host[] = {c, cpp, macros, functions, opencl_host};
+constexpr auto header_words = merged(c, cpp, macros);
+constexpr auto function_words = merged(c, cpp, macros, functions);
+constexpr auto kernel_words = merged(c, cpp, macros, functions, cuda);
+constexpr auto opencl_kernel_words = merged(c, macros, opencl);
+constexpr auto opencl_host_words = merged(c, cpp, macros, functions, opencl_host);
+constexpr WordList for_headers[] = {header_words};
+constexpr WordList for_functions[] = {function_words};
+constexpr WordList for_cuda[] = {kernel_words};
+constexpr WordList for_opencl[] = {opencl_kernel_words};
+constexpr WordList for_opencl_host[] = {opencl_host_words};
 } // namespace
 constinit const std::span<const WordList> header_reserved = for_headers;
 constinit const std::span<const WordList> c_reserved = for_functions;

@@ -2,6 +2,7 @@
 // Makes the tensors and nodes of a gradient.
 #include "graph/graph.h"
 #include <set>
+#include <unordered_set>
 
 namespace tang::rewrite {
 

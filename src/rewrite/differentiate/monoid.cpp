@@ -105,7 +105,7 @@ ExprId identity_of(Graph& graph, MonoidId id, uint32_t field, std::span<const Ex
 namespace {
 
 /// The fold's parts for other indices.
-Fold renamed(ExprStore& s, const std::vector<IndexId>& bound, std::span<const ExprId> extents,
+Fold renamed(ExprStore& s, std::span<const IndexId> bound, std::span<const ExprId> extents,
              ExprId filter, ExprId body, IndexId& fresh) {
   Fold fold;
   std::unordered_map<IndexId, ExprId> map;

@@ -45,7 +45,8 @@ TensorId Block::state_at(std::vector<Node>& nodes, Recur& r, const Carry& carry,
 TensorId Block::as_tensor(const Adjoint& adjoint, TensorId model) {
   std::vector<Axis> axes = axes_of(graph_, model);
   const Expr& e = s_[adjoint.value];
-  if (e.op == Op::read && !e.guarded && e.operands == indices_of(s_, axes)) return TensorId(e.ref);
+  if (e.op == Op::read && !e.guarded && std::ranges::equal(e.operands, indices_of(s_, axes)))
+    return TensorId(e.ref);
   Comprehension c;
   c.points = std::move(axes);
   c.results.push_back({{}, adjoint.value, {}});

@@ -132,7 +132,7 @@ std::optional<Slopes> Block::slopes(Comprehension& c, ScanStep& step) {
     sweep.seed(step.joined[f], {}, s_.real(1));
     for (const Leaf& leaf : sweep.run()) {
       const Expr e = s_[leaf.term];
-      if (!e.operands.empty() && e.operands != own) return std::nullopt;
+      if (!e.operands.empty() && !std::ranges::equal(e.operands, own)) return std::nullopt;
       ExprId slope = leaf.adjoint;
       for (PathId at = leaf.path; at; at = paths[at].before) {
         if (paths[at].fold) return std::nullopt;

@@ -207,7 +207,7 @@ private:
 
 public:
   /// The shift of what joins bodies over the indices.
-  Shift reduced(const Shift& body, FieldKind kind, const std::vector<IndexId>& over) const {
+  Shift reduced(const Shift& body, FieldKind kind, std::span<const IndexId> over) const {
     if (is_still(body)) return unchanged;
     for (ExprId term : body.row)
       for (IndexId index : over)
