@@ -222,7 +222,8 @@ graph::Graph split(graph::Graph graph, const schedule::Machine& machine, bool ba
 bool check_kernels(const Variant& variant, const targets::Target& target, Sink& sink) {
   std::vector<Span> places(variant.program.kernels.size());
   for (const kernel::Step& step : variant.program.steps)
-    if (const auto* dispatch = std::get_if<kernel::Dispatch>(&step.node); dispatch && !dispatch->nodes.empty())
+    if (const auto* dispatch = std::get_if<kernel::Dispatch>(&step.node);
+        dispatch && !dispatch->nodes.empty())
       for (const kernel::Variant& v : dispatch->variants)
         places[v.kernel.value] = variant.graph.nodes[dispatch->nodes[0]].span;
   bool good = true;

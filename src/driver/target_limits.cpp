@@ -48,8 +48,8 @@ bool check_kernel(const Kernel& kernel, Span place, const targets::Target& targe
   if (needs.f64 && !target.has(Feature::f64)) return refuse("it computes in f64");
   int64_t buffers = target.limit(LimitKey::max_buffers);
   if (buffers > 0 && static_cast<int64_t>(kernel.params.size()) > buffers)
-    return refuse(
-        fmt::format("it reads and writes {} tensors, and {} are the most", kernel.params.size(), buffers));
+    return refuse(fmt::format("it reads and writes {} tensors, and {} are the most",
+                              kernel.params.size(), buffers));
   int threads = kernel.thread_count();
   if (!target.has(Feature::hardware_grid)) {
     if (threads > 1) return refuse(fmt::format("its blocks have {} threads, not 1", threads));

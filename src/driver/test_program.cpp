@@ -299,8 +299,7 @@ struct Opening {
 Opening opening(const print::PrintOptions& options, const targets::Target& target,
                 std::set<std::string>& helpers) {
   helpers.insert({"tg_test_start", "tg_test_explain"});
-  std::string symbol =
-      print::symbol_prefix(options.prefix) + "_" + print::symbol_part(target.name);
+  std::string symbol = print::symbol_prefix(options.prefix) + "_" + print::symbol_part(target.name);
   return {fmt::format("static {}_session tg_session;\n\n", symbol),
           fmt::format("  const tg_status opened = tg_test_start({}_open, &tg_session);\n"
                       "  if (opened != TG_OK) {{\n"
@@ -345,8 +344,7 @@ std::string test_program_text(const Input& input, const TargetResult& result,
          "int main(int argc, char **argv) {\n  (void)argc;\n  (void)argv;\n  if (!tg_test_open()) "
          "{\n"
          "    printf(\"skipped: no device\\n\");\n    return 77;\n  }\n" +
-         session.open + "  int wrong = 0;\n" + body + session.close +
-         "  return wrong != 0;\n}\n";
+         session.open + "  int wrong = 0;\n" + body + session.close + "  return wrong != 0;\n}\n";
 }
 
 } // namespace tang::driver

@@ -37,7 +37,8 @@ std::optional<TestVectors> make_test_vectors(const graph::Graph& graph, std::vec
 
 /// `<stem>.<target>.test.<ext>`: for each of `calls`, buffers full of NaN bytes, one call, a line
 /// for each output that is not what it must be. It exits with 0, with 1 on a difference, and with
-/// 77 and the reason without a device that can run it. With any argument it also says how near reals came.
+/// 77 and the reason without a device that can run it. With any argument it also says how near
+/// reals came.
 std::string test_program_text(const Input& input, const TargetResult& result,
                               const CompileOptions& options, std::span<const TestVectors> calls);
 

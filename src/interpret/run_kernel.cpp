@@ -108,7 +108,8 @@ bool Run::allocate() {
                      static_cast<int64_t>(state.memory->size()),
                  "`{}` does not fit its slot", buffer.name);
       if (program_.whole_buffers)
-        state.elements = static_cast<int64_t>(state.memory->size()) * 8 / graph::info(buffer.type).bits;
+        state.elements =
+            static_cast<int64_t>(state.memory->size()) * 8 / graph::info(buffer.type).bits;
       break;
     }
   }

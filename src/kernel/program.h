@@ -104,8 +104,8 @@ struct Program {
   std::vector<Slot> slots;
   std::vector<Step> steps;
   int64_t max_blocks = 0; ///< the launcher refuses a grid with more; 0 = no limit
-  /// Set by `whole_buffers`: launches bind the whole workspace for each buffer in it, and kernels add
-  /// where that begins.
+  /// Set by `whole_buffers`: launches bind the whole workspace for each buffer in it, and kernels
+  /// add where that begins.
   bool whole_buffers = false;
 };
 

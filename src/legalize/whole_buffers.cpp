@@ -1,7 +1,8 @@
 // Where a launch binds buffers from their beginning, or from few places, a kernel adds what is
 // missing:
 //
-//   k(workspace + 4096, w + layer*size)   =>   k(workspace, w, 1024, layer*size), where every access
+//   k(workspace + 4096, w + layer*size)   =>   k(workspace, w, 1024, layer*size), where every
+//   access
 //                                              to the first is 1024 elements further on
 //
 // An offset that some launch of a kernel needs is a parameter of all.
@@ -43,8 +44,8 @@ public:
   }
 
 private:
-  /// Where the buffers of the workspace begin in it, in elements; empty for others, and for those in
-  /// the first slot.
+  /// Where the buffers of the workspace begin in it, in elements; empty for others, and for those
+  /// in the first slot.
   std::vector<ValueId> begins() {
     std::vector<ValueId> found(program_.buffers.size()), ends = slot_ends(host_, program_.slots);
     for (size_t i = 0; i < found.size(); ++i) {

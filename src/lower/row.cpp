@@ -53,8 +53,8 @@ public:
       f_.b.kernel().threads.push_back({lane, f_.f.rows});
       row = f_.b.let("row", v.add(v.mul(row, v.integer(f_.f.rows)), v.variable(lane)));
     }
-    // Several rows share a block only when each is a warp that needs no shared memory, so no barrier
-    // stands under this branch.
+    // Several rows share a block only when each is a warp that needs no shared memory, so no
+    // barrier stands under this branch.
     TANG_CHECK(f_.f.rows == 1 || (f_.f.threads == 32 && f_.e.machine.warp_shuffle),
                "rows of `{}` share a block and a barrier", f_.e.name);
     f_.b.when(f_.f.rows > 1 ? v.less(row, total) : ValueId{}, [&] {

@@ -60,9 +60,8 @@ void across_threads(Accumulator& acc, ValueId thread, int threads) {
   Builder& b = acc.builder();
   auto& v = b.values();
   auto fields = static_cast<uint32_t>(acc.types().size());
-  meet(acc, thread, 32, [&](std::span<const ValueId> mine, int mask) {
-    return shuffled(acc, mine, mask);
-  });
+  meet(acc, thread, 32,
+       [&](std::span<const ValueId> mine, int mask) { return shuffled(acc, mine, mask); });
   int warps = threads / 32;
   if (warps <= 1) return;
   std::vector<kernel::TensorId> parts;
@@ -84,7 +83,8 @@ void across_threads(Accumulator& acc, ValueId thread, int threads) {
 
 void Meeting::reserve(std::span<const Type> types) {
   auto count = [](const auto& list, Type type, auto type_of) {
-    return std::count_if(list.begin(), list.end(), [&](const auto& x) { return type_of(x) == type; });
+    return std::count_if(list.begin(), list.end(),
+                         [&](const auto& x) { return type_of(x) == type; });
   };
   for (Type type : types)
     while (count(rooms_, type, [](const auto& room) { return room.first; }) <
@@ -112,7 +112,8 @@ void Meeting::across(Accumulator& acc, ValueId thread) {
   int turn = 0;
   meet(acc, thread, threads_, [&](std::span<const ValueId> mine, int mask) {
     ValueId other_thread = b_.let("other", v.binary(Op::bit_xor, thread, v.integer(mask)));
-    for (size_t f = 0; f < mine.size(); ++f) b_.store({rooms[f], {v.integer(turn), thread}}, mine[f]);
+    for (size_t f = 0; f < mine.size(); ++f)
+      b_.store({rooms[f], {v.integer(turn), thread}}, mine[f]);
     b_.emit({kernel::Barrier{}});
     std::vector<ValueId> other;
     for (size_t f = 0; f < mine.size(); ++f)

@@ -179,7 +179,7 @@ std::string print_header(const kernel::Program& program, const graph::Graph& gra
   }
   end.raw("#endif");
   std::string what = fmt::format("{} for {}", comment_text(program.name), fmt::join(targets, ", "));
-  return head_comment(options, what) + out.take() + 
+  return head_comment(options, what) + out.take() +
          declarations(program, graph, targets, prefix, sessions) + end.take();
 }
 

@@ -163,7 +163,7 @@ struct Dialect;
 
 /// What a launcher in a file of its own keeps from call to call.
 struct Session {
-  std::string symbol;               ///< what its functions start with: `mlp_opencl`
+  std::string symbol;               ///< what its functions start with
   std::vector<std::string> kernels; ///< symbols in the source, in order
   std::vector<std::string> tables;  ///< arrays of the launcher that kernels read, in order
   int most_threads = 1;             ///< of a kernel's block
@@ -174,12 +174,12 @@ struct Session {
 /// How a launcher is written that is no part of its kernels' source: it hands that source, which it
 /// holds as data, to a compiler at run time, and names kernels and tables by their numbers.
 struct HostFile {
-  std::string_view extension;                 ///< of `--emit=launcher`, with its dot
-  const Dialect* language;                    ///< of its values: words and rows
+  std::string_view extension; ///< of `--emit=launcher`, with its dot
+  const Dialect* language;    ///< of its values: words and rows
   std::span<const WordList> reserved;
   std::span<const std::string_view> includes; ///< whole lines
   Word buffer_type;                           ///< how a launcher names a whole buffer
-  Word library; ///< package and target of cmake that programs link to: `OpenCL OpenCL::OpenCL`
+  Word library; ///< package and target of cmake that programs link to, a blank between
   /// The type of a session and the prototypes of what makes and ends it, for headers.
   Hook<void(TextWriter&, const Session&)> declare_session;
   /// Their definitions. The source is the array of bytes `tg_source`.
@@ -192,7 +192,7 @@ struct Dialect {
   std::span<const std::string_view> includes; ///< whole lines
   std::span<const WordList> reserved;
   std::span<const std::string_view>
-      preludes, ///< files of targets/preludes/ with helpers of kernels
+      preludes,      ///< files of targets/preludes/ with helpers of kernels
       host_preludes; ///< and of launchers
   Words words;
   Storages storages;

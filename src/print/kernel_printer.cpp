@@ -116,7 +116,8 @@ std::string Printer::head() {
     bool alone = i >= k_.task.aliased.size() || !k_.task.aliased[i];
     head.parameters.push_back(fmt::format(
         "{}{}{} *{}{}", k_.dialect.words.buffer_head.text(), tensor.written ? "" : "const ",
-        k_.dialect.storages[tensor.type].type.text(), alone ? k_.dialect.words.restrict_qualifier.text() : "", k_.tensor_names[id.value]));
+        k_.dialect.storages[tensor.type].type.text(),
+        alone ? k_.dialect.words.restrict_qualifier.text() : "", k_.tensor_names[id.value]));
     if (!tensor_used_[id.value]) unused.push_back(k_.tensor_names[id.value]);
   }
   for (const ScalarParam& scalar : k_.kernel.scalars) {

@@ -28,8 +28,8 @@ class Launcher {
 public:
   Launcher(const LauncherTask& task, std::set<std::string>& helpers)
       : task_(task), program_(*task.program), graph_(*task.graph), dialect_(*task.dialect),
-        host_(dialect_.host ? *dialect_.host->language : dialect_), checks_(task.options->checks), helpers_(helpers), values_(program_.values),
-        names_(public_names(program_, graph_)) {
+        host_(dialect_.host ? *dialect_.host->language : dialect_), checks_(task.options->checks),
+        helpers_(helpers), values_(program_.values), names_(public_names(program_, graph_)) {
     compute_sizes();
     collect(program_.steps);
   }
@@ -77,14 +77,13 @@ private:
   ValueStore values_;
   PublicNames names_;
   std::vector<ValueId> argument_bytes_; ///< by field
-  std::vector<ValueId> slot_begin_; ///< and where the last one ends
+  std::vector<ValueId> slot_begin_;     ///< and where the last one ends
   ValueId workspace_bytes_;
   std::vector<ValueId> roots_; ///< of the run function
 };
 
 Launcher::Function::Function(Launcher& launcher, std::span<const ValueId> roots)
-    : names(launcher.dialect_.host ? launcher.dialect_.host->reserved
-                                   : launcher.dialect_.reserved),
+    : names(launcher.dialect_.host ? launcher.dialect_.host->reserved : launcher.dialect_.reserved),
       values(launcher.values_, launcher.host_, {false, true}, names, out, launcher.helpers_,
              [](const Value&) -> std::string {
                TANG_CHECK(false, "a host value reads a register");

@@ -124,9 +124,9 @@ public:
 
 private:
   std::string head(std::string_view what) const {
-    return head_comment(options_, fmt::format("{}{} for {}", what,
-                                              comment_text(parts_.back().program->name),
-                                              options_.target));
+    return head_comment(options_,
+                        fmt::format("{}{} for {}", what, comment_text(parts_.back().program->name),
+                                    options_.target));
   }
   std::string interface() const {
     const Part& general = parts_.back();
@@ -138,10 +138,10 @@ private:
   }
 
   void one_file(const std::string& run, const std::set<std::string>& host_helpers) {
-    source_.text = head("") + include_lines(parts_, dialect_) + "\n" + interface() +
-                   section(kernel_helpers() +
-                           prelude(dialect_.host_preludes, host_helpers, "static inline")) +
-                   section(instructions()) + section(tables_) + section(kernels_) + section(run);
+    source_.text =
+        head("") + include_lines(parts_, dialect_) + "\n" + interface() +
+        section(kernel_helpers() + prelude(dialect_.host_preludes, host_helpers, "static inline")) +
+        section(instructions()) + section(tables_) + section(kernels_) + section(run);
   }
 
   /// The launcher holds all of the source, also where that is split into files.
@@ -154,12 +154,12 @@ private:
     host.declare_session(declared, session_);
     source_.session = declared.take();
     host.define_session(defined, session_, host_helpers);
-    source_.launcher = head("launcher of ") + text_of(host.includes) + "\n" + interface() +
-                       section(prelude(dialect_.host_preludes, host_helpers, "static inline")) +
-                       section(tables_) +
-                       "\n// The source of the kernels.\nstatic const unsigned char tg_source[] = {\n" +
-                       byte_elements(before + section(whole_kernels_)) + "};\n" + section(run) +
-                       section(defined.take());
+    source_.launcher =
+        head("launcher of ") + text_of(host.includes) + "\n" + interface() +
+        section(prelude(dialect_.host_preludes, host_helpers, "static inline")) + section(tables_) +
+        "\n// The source of the kernels.\nstatic const unsigned char tg_source[] = {\n" +
+        byte_elements(before + section(whole_kernels_)) + "};\n" + section(run) +
+        section(defined.take());
   }
 
   std::string instructions() const {

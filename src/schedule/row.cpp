@@ -201,8 +201,8 @@ plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& no
   const Shape one[] = {{1024, 1, width, 4}, {1024, 1, width, 0}, {1024, 1, 1, 0}};
   // Without shuffles all threads of a block wait for each other, so it has one row, and not more
   // threads than meet in its memory.
-  const Shape meeting[] = {{64, 1, width, 1, 32}, {128, 1, width, 2},    {256, 1, width, 4},
-                           {128, 1, 1, 4},        {256, 1, 1, 8, 32},    {256, 1, width, 0},
+  const Shape meeting[] = {{64, 1, width, 1, 32}, {128, 1, width, 2}, {256, 1, width, 4},
+                           {128, 1, 1, 4},        {256, 1, 1, 8, 32}, {256, 1, width, 0},
                            {256, 1, 1, 0}};
   std::span<const Shape> shapes = many;
   if (group.rows == 0) shapes = one;

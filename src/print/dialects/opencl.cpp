@@ -1,6 +1,7 @@
-// OpenCL C 1.2: blocks are work-groups, threads work-items, shared memory is local, and f16 and bf16
-// are kept as bits. What it has in its favour is that every device takes it; so no sub-groups, no
-// half arithmetic and no 64-bit atomics are assumed. The compiler may contract a*b + c, as in CUDA.
+// OpenCL C 1.2: blocks are work-groups, threads work-items, shared memory is local, and f16 and
+// bf16 are kept as bits. What it has in its favour is that every device takes it; so no sub-groups,
+// no half arithmetic and no 64-bit atomics are assumed. The compiler may contract a*b + c, as in
+// CUDA.
 #include "base/check.h"
 #include "print/dialects/c_family.h"
 #include "print/dialects/opencl_host.h"
