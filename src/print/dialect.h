@@ -163,7 +163,7 @@ struct Dialect;
 
 /// What a launcher in a file of its own keeps from call to call.
 struct Session {
-  std::string symbol;               ///< what its functions start with: `mlp_opencl`
+  std::string symbol;               ///< what its functions start with
   std::vector<std::string> kernels; ///< symbols in the source, in order
   std::vector<std::string> tables;  ///< arrays of the launcher that kernels read, in order
   int most_threads = 1;             ///< of a kernel's block
@@ -179,7 +179,7 @@ struct HostFile {
   std::span<const WordList> reserved;
   std::span<const std::string_view> includes; ///< whole lines
   Word buffer_type;                           ///< how a launcher names a whole buffer
-  Word library; ///< package and target of cmake that programs link to: `OpenCL OpenCL::OpenCL`
+  Word library; ///< package and target of cmake that programs link to, a blank between
   /// The type of a session and the prototypes of what makes and ends it, for headers.
   Hook<void(TextWriter&, const Session&)> declare_session;
   /// Their definitions. The source is the array of bytes `tg_source`.

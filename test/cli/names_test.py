@@ -6,7 +6,8 @@ from support import CliTest, main
 
 HOSTILE = ["new", "kernel", "main", "vec4", "float", "in", "threadIdx", "class", "template", "int64_t", "NULL", "I",
            "restrict", "inline", "half", "device", "blockIdx", "size_t", "tg_status", "args", "dims", "workspace", "stream",
-           "bytes", "status", "i", "x", "t", "y_", "_y", "__y", "memcpy", "expf", "INFINITY", "static", "and_", "union"]
+           "bytes", "status", "i", "x", "t", "y_", "_y", "__y", "memcpy", "expf", "INFINITY", "static", "and_", "union",
+           "global", "local", "get_group_id", "barrier", "vload4", "float4", "uchar", "session", "cl_mem", "fabs"]
 
 
 class HostileNames(CliTest):
@@ -19,6 +20,13 @@ class HostileNames(CliTest):
         if shutil.which("g++"):
             subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "use.cpp"], cwd=self.dir, check=True)
 
+    def check_opencl(self, stem):
+        """clang takes the kernels, warnings as errors."""
+        if shutil.which("clang"):
+            subprocess.run(["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-target",
+                            "spir64", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"{stem}.opencl.cl"],
+                           cwd=self.dir, check=True)
+
     def test_tensors(self):
         lines = ["tg 1", "graph names", "dim n in 1..8"]
         for k, name in enumerate(HOSTILE):
@@ -27,15 +35,17 @@ class HostileNames(CliTest):
         lines += [f"sum_all[k] = {total}", "output sum_all : f32[n]"]
         self.file("names.tg", "\n".join(lines) + "\n")
         for level in "-O0", "-O2":
-            self.tangc("names.tg", "-t", "c,sm_80", level)
+            self.tangc("names.tg", "-t", "c,sm_80,opencl", level)
             self.build("names")
+            self.check_opencl("names")
 
     def test_graphs_dims_and_indices(self):
         for name in HOSTILE:
             with self.subTest(name):
                 self.file("g.tg", f"tg 1\ngraph {name}\ndim {name} in 1..8\ninput x0 : f32[{name}]\n"
                                   f"y0[j] = 2 * x0[j]\noutput y0 : f32[{name}]\n")
-                self.tangc("g.tg", "-t", "c")
+                self.tangc("g.tg", "-t", "c,opencl")
+                self.check_opencl("g")
         self.build("g")
 
     def test_equal_but_for_a_dot(self):

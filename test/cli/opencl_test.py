@@ -16,8 +16,8 @@ graph chain
 dim M in 1..64
 dim N in 1..64
 input x : f32[M, N]
-m[i] = sum(j) x[i, j]
-s[i] = sum(j) x[i, j] * x[i, j]
+m[i] = sum[j] x[i, j]
+s[i] = sum[j] x[i, j] * x[i, j]
 y[i, k] = m[i] * s[k]
 output y : f32[M, M]
 """

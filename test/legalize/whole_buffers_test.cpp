@@ -35,9 +35,9 @@ Program layers(int64_t alignment, bool int64 = true, int64_t most = 1000) {
   return p;
 }
 
-bool binds_an_offset(const Variant& v) {
+bool binds_an_offset(const Program& p, const Variant& v) {
   return std::any_of(v.bindings.begin(), v.bindings.end(),
-                     [](const Binding& b) { return static_cast<bool>(b.offset); });
+                     [&](const Binding& b) { return b.offset && at(p, b.offset, 5) != 0; });
 }
 
 } // namespace
@@ -50,7 +50,7 @@ TEST_CASE("a kernel adds what a launch cannot bind", "[whole_buffers]") {
   for (int64_t n : {0, 1, 5})
     for (size_t layer : {0, 1}) {
       const Variant& v = variant(p, layer);
-      CHECK_FALSE(binds_an_offset(v));
+      CHECK_FALSE(binds_an_offset(p, v));
       Memory_ x(static_cast<size_t>(3 * n * Sample::columns)),
           y(static_cast<size_t>(n * Sample::columns), -1);
       for (size_t e = 0; e < x.size(); ++e) x[e] = static_cast<double>(e);
@@ -72,7 +72,7 @@ TEST_CASE("what a launch can bind stays with it", "[whole_buffers]") {
     Program p = layers(alignment);
     CHECK_FALSE(p.whole_buffers);
     CHECK(p.kernels[0].scalars.size() == 2);
-    CHECK_FALSE(binds_an_offset(variant(p, 1)));
+    CHECK_FALSE(binds_an_offset(p, variant(p, 1)));
   }
 }
 

@@ -29,12 +29,15 @@ Kernel add_kernel(const std::string& name, float add) {
 
 } // namespace
 
-TEST_CASE("names that mean something to C or CUDA", "[print][launcher]") {
+TEST_CASE("names that mean something to C, CUDA or OpenCL", "[print][launcher]") {
   const char* names[] = {
-      "new",   "float",  "main",    "I",      "EOF",      "in",       "threadIdx",  "kernel",
-      "vec4",  "args",   "dims",    "t",      "expf",     "NULL",     "tg_max_f32", "tg_status",
-      "_X",    "__x",    "a.b",     "a_b",    "i",        "end",      "restrict",   "bool",
-      "bytes", "blocks", "int32_t", "config", "pointers", "overflow", "half"};
+      "new",       "float",        "main",       "I",         "EOF",      "in",
+      "threadIdx", "kernel",       "vec4",       "args",      "dims",     "t",
+      "expf",      "NULL",         "tg_max_f32", "tg_status", "_X",       "__x",
+      "a.b",       "a_b",          "i",          "end",       "restrict", "bool",
+      "bytes",     "blocks",       "int32_t",    "config",    "pointers", "overflow",
+      "half",      "get_group_id", "barrier",    "vload4",    "float4",   "session",
+      "cl_mem",    "global",       "uchar"};
   Built all;
   std::vector<Bytes> fields;
   ValueId extent = all.dim("int", 0, 1 << 20);
@@ -52,6 +55,7 @@ TEST_CASE("names that mean something to C or CUDA", "[print][launcher]") {
     fields.push_back(Bytes(4));
   }
   compile_cuda(all);
+  compile_opencl(all);
   auto result = execute_c(all, {1}, fields);
   for (size_t i = 1; i < result.size(); i += 2) CHECK(numbers_of<float>(result[i])[0] == 1);
   Built clash = pointwise(ElemType::f32, Type::f32, ElemType::f32, same, "a.b", "a_b", "new");
@@ -116,10 +120,12 @@ TEST_CASE("constant tables are embedded", "[print][launcher]") {
     fields.push_back(Bytes(12));
   }
   compile_cuda(b);
-  auto result = execute_c(b, {3}, fields);
-  for (size_t k = 0; k < result.size(); ++k)
-    CHECK(numbers_of<float>(result[k]) ==
-          (k < 6 ? std::vector<float>{1, -2.5, 0.125} : std::vector<float>{1, -8, 7}));
+  for (auto execute : {execute_c, execute_opencl}) {
+    auto result = (*execute)(b, {3}, fields);
+    for (size_t k = 0; k < result.size(); ++k)
+      CHECK(numbers_of<float>(result[k]) ==
+            (k < 6 ? std::vector<float>{1, -2.5, 0.125} : std::vector<float>{1, -8, 7}));
+  }
 }
 
 TEST_CASE("workspace, order of launches and repeated steps", "[print][launcher]") {

@@ -1,4 +1,4 @@
-// Every scalar operation in printed C against the same operation here.
+// Every scalar operation in printed C and OpenCL against the same operation here.
 #include "base/checked.h"
 #include "run.h"
 #include <catch2/catch.hpp>
@@ -35,12 +35,14 @@ Built many(ElemType in, Type type, ElemType out, size_t count, const Build& buil
   return b;
 }
 
+constexpr auto executions = {execute_c, execute_opencl};
+
 template <class T>
-std::vector<std::vector<T>> run_many(const Built& b, const Bytes& x, const Bytes& y, size_t n,
-                                     size_t count) {
+std::vector<std::vector<T>> run_many(decltype(execute_c)& execute, const Built& b, const Bytes& x,
+                                     const Bytes& y, size_t n, size_t count) {
   std::vector<Bytes> fields{x, y};
   for (size_t k = 0; k < count; ++k) fields.push_back(Bytes(n * sizeof(T), 0xff));
-  auto result = execute_c(b, {static_cast<int64_t>(n)}, fields);
+  auto result = execute(b, {static_cast<int64_t>(n)}, fields);
   std::vector<std::vector<T>> out;
   for (size_t k = 0; k < count && !result.empty(); ++k) out.push_back(numbers_of<T>(result[k + 2]));
   return out;
@@ -138,19 +140,21 @@ void check_reals(ElemType elem, Type type) {
     return graph::info(op).arity == 1 ? v.unary(op, a) : v.binary(op, a, c);
   });
   compile_cuda(b);
-  auto out = run_many<T>(b, bytes_of(x), bytes_of(y), x.size(), count);
   double tolerance = type == Type::f32 ? 1e-5 : 1e-14;
-  for (size_t k = 0; k < out.size(); ++k)
-    for (size_t i = 0; i < x.size(); ++i) {
-      INFO(graph::info(real_ops[k].op).name << " of " << x[i] << ", " << y[i]);
-      double expected = static_cast<T>(real_ops[k].expected(x[i], y[i]));
-      if (std::isnan(expected))
-        CHECK(std::isnan(out[k][i]));
-      else if (std::isinf(expected))
-        CHECK(out[k][i] == expected);
-      else
-        CHECK(std::fabs(out[k][i] - expected) <= tolerance * std::fabs(expected));
-    }
+  for (auto execute : executions) {
+    auto out = run_many<T>(*execute, b, bytes_of(x), bytes_of(y), x.size(), count);
+    for (size_t k = 0; k < out.size(); ++k)
+      for (size_t i = 0; i < x.size(); ++i) {
+        INFO(graph::info(real_ops[k].op).name << " of " << x[i] << ", " << y[i]);
+        double expected = static_cast<T>(real_ops[k].expected(x[i], y[i]));
+        if (std::isnan(expected))
+          CHECK(std::isnan(out[k][i]));
+        else if (std::isinf(expected))
+          CHECK(out[k][i] == expected);
+        else
+          CHECK(std::fabs(out[k][i] - expected) <= tolerance * std::fabs(expected));
+      }
+  }
 }
 
 } // namespace
@@ -171,14 +175,16 @@ TEST_CASE("integer operations", "[print][ops]") {
                      return integer_value(v, integer_ops[k].op, a, c);
                    });
     compile_cuda(b);
-    auto out = run_many<int64_t>(b, bytes_of(x), bytes_of(y), x.size(), count);
-    for (size_t k = 0; k < out.size(); ++k)
-      for (size_t i = 0; i < x.size(); ++i) {
-        Op op = integer_ops[k].op;
-        if (!wide && (op == Op::shl || op == Op::shr) && (y[i] > 31 || y[i] < 0)) continue;
-        INFO(graph::info(op).name << " of " << x[i] << ", " << y[i]);
-        CHECK(out[k][i] == integer_ops[k].expected(x[i], y[i]));
-      }
+    for (auto execute : executions) {
+      auto out = run_many<int64_t>(*execute, b, bytes_of(x), bytes_of(y), x.size(), count);
+      for (size_t k = 0; k < out.size(); ++k)
+        for (size_t i = 0; i < x.size(); ++i) {
+          Op op = integer_ops[k].op;
+          if (!wide && (op == Op::shl || op == Op::shr) && (y[i] > 31 || y[i] < 0)) continue;
+          INFO(graph::info(op).name << " of " << x[i] << ", " << y[i]);
+          CHECK(out[k][i] == integer_ops[k].expected(x[i], y[i]));
+        }
+    }
   }
 }
 
@@ -196,22 +202,24 @@ TEST_CASE("floats become integers by truncation and saturation", "[print][ops]")
     Built b = pointwise(ElemType::f32, Type::f32, out, [](ValueStore&, ValueId v) { return v; });
     if (out == ElemType::i8) compile_cuda(b);
     int bytes = graph::info(out).bits / 8;
-    auto result = execute_c(b, {static_cast<int64_t>(x.size())},
-                            {bytes_of(x), Bytes(x.size() * static_cast<size_t>(bytes))});
-    if (result.empty()) return;
-    graph::IntRange range = graph::range_of(out);
-    for (size_t i = 0; i < x.size(); ++i) {
-      uint64_t bits = 0;
-      for (int byte = bytes; byte-- > 0;) bits = bits << 8 | result[1][i * bytes + byte];
-      int shift = 64 - 8 * bytes;
-      int64_t got = graph::is_signed(out) ? int64_t(bits << shift) >> shift : int64_t(bits);
-      double t = std::trunc(x[i]);
-      int64_t expected = std::isnan(t)           ? 0
-                         : t >= double(range.hi) ? range.hi
-                         : t <= double(range.lo) ? range.lo
-                                                 : int64_t(t);
-      INFO(graph::info(out).name << " of " << x[i]);
-      CHECK(got == expected);
+    for (auto execute : executions) {
+      auto result = (*execute)(b, {static_cast<int64_t>(x.size())},
+                               {bytes_of(x), Bytes(x.size() * static_cast<size_t>(bytes))});
+      if (result.empty()) continue;
+      graph::IntRange range = graph::range_of(out);
+      for (size_t i = 0; i < x.size(); ++i) {
+        uint64_t bits = 0;
+        for (int byte = bytes; byte-- > 0;) bits = bits << 8 | result[1][i * bytes + byte];
+        int shift = 64 - 8 * bytes;
+        int64_t got = graph::is_signed(out) ? int64_t(bits << shift) >> shift : int64_t(bits);
+        double t = std::trunc(x[i]);
+        int64_t expected = std::isnan(t)           ? 0
+                           : t >= double(range.hi) ? range.hi
+                           : t <= double(range.lo) ? range.lo
+                                                   : int64_t(t);
+        INFO(graph::info(out).name << " of " << x[i]);
+        CHECK(got == expected);
+      }
     }
   }
 }

@@ -52,6 +52,14 @@ void compile_cuda(const Built& built, const std::string& options = "");
 std::vector<Bytes> execute_cuda(const Built& built, const std::vector<int64_t>& dims,
                                 const std::vector<Bytes>& fields);
 
+/// Prints the program for OpenCL; clang checks the kernels and the C compiler the launcher,
+/// warnings as errors. Says so without them.
+void compile_opencl(const Built& built);
+
+/// The same as `execute_c` on the first OpenCL device. Empty, and says so, without one.
+std::vector<Bytes> execute_opencl(const Built& built, const std::vector<int64_t>& dims,
+                                  const std::vector<Bytes>& fields);
+
 /// Compares with the file beside the tests, or rewrites it where TANGC_UPDATE is set.
 void check_golden(const std::string& name, const std::string& text);
 

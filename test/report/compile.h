@@ -43,7 +43,7 @@ inline void compile(Compiled& out, int level) {
                                      ? target.limit(targets::LimitKey::dynamic_shared_bytes)
                                      : target.limit(targets::LimitKey::static_shared_bytes);
   machine.hardware_grid = emit.hardware_grid = target.has(targets::Feature::hardware_grid);
-  emit.warp_shuffle = target.has(targets::Feature::warp_shuffle);
+  machine.warp_shuffle = emit.warp_shuffle = target.has(targets::Feature::warp_shuffle);
   out.plan = schedule::schedule(out.graph, level, machine);
   out.program = lower::lower(out.graph, out.plan, emit);
   out.bounds = bound::analyze(out.graph, out.plan, false);

@@ -58,8 +58,8 @@ void run_all(const std::vector<std::string>& targets, bool legal) {
 
 } // namespace
 
-TEST_CASE("every sample, as it is printed for two generations of GPU", "[samples]") {
-  run_all({"sm_80", "sm_90a"}, true);
+TEST_CASE("every sample, as it is printed for two generations of GPU, and for any", "[samples]") {
+  run_all({"sm_80", "sm_90a", "opencl"}, true);
 }
 
 TEST_CASE("samples before the passes that make them legal, and on one core", "[levels]") {

@@ -47,10 +47,10 @@ TEST_CASE("every target of the command line is there, in its order", "[tables]")
 }
 
 TEST_CASE("default devices", "[tables]") {
-  for (auto [target, device] :
-       {std::pair("sm_75", "t4"), std::pair("sm_80", "a100-80gb"), std::pair("sm_86", "rtx3090"),
-        std::pair("sm_89", "rtx4090"), std::pair("sm_90", "h100-sxm"),
-        std::pair("sm_90a", "h100-sxm"), std::pair("c", "generic-x86")}) {
+  for (auto [target, device] : {std::pair("sm_75", "t4"), std::pair("sm_80", "a100-80gb"),
+                                std::pair("sm_86", "rtx3090"), std::pair("sm_89", "rtx4090"),
+                                std::pair("sm_90", "h100-sxm"), std::pair("sm_90a", "h100-sxm"),
+                                std::pair("c", "generic-x86"), std::pair("opencl", "rtx4090")}) {
     TargetSpec spec = find(target);
     CHECK(spec.target->name == target);
     CHECK(spec.device->name == device);

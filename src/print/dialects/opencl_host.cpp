@@ -16,6 +16,8 @@ void declare_session(TextWriter& out, const Session& session) {
   const std::string& symbol = session.symbol;
   out.line("#ifndef TG_{}_SESSION_DEFINED", symbol);
   out.line("#define TG_{}_SESSION_DEFINED", symbol);
+  for (const char* name : {"context", "device_id", "command_queue", "program", "kernel", "mem"})
+    out.line("struct _cl_{};", name);
   out.raw("// The kernels in a context, and the queue that calls go to: `stream` points to one.");
   out.raw("// Buffers of a call, `workspace` too, are `cl_mem`, and `bytes` is the size of the "
           "workspace.");

@@ -58,8 +58,8 @@ static inline uint32_t tg_unpack_float(uint32_t code, uint32_t mantissa, uint32_
   }
   return ((exponent + 127 - bias) << 23) | (fraction << (23 - mantissa));
 }
-static inline float tg_f16_to_f32(uint16_t half) {
-  const uint32_t sign = (uint32_t)(half & 0x8000) << 16, code = half & 0x7fff;
+static inline float tg_f16_to_f32(uint16_t word) {
+  const uint32_t sign = (uint32_t)(word & 0x8000) << 16, code = word & 0x7fff;
   if (code >= 0x7c00) return tg_from_bits_f32(sign | 0x7f800000 | ((code & 0x3ff) << 13));
   return tg_from_bits_f32(sign | tg_unpack_float(code, 10, 15));
 }
