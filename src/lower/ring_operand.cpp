@@ -23,9 +23,9 @@ RingOperand::RingOperand(TileFrame& frame, ExprId operand, const RingPoints& poi
   // A line begins 4 elements behind a power of two: elements that lie along the sum are put into
   // different banks, and lines are still read in vectors.
   int64_t pitch = points_.block + 4;
-  tile_ = f_.b.shared(name_ + "_tile", element_type(type),
-                      {f_.f.pipeline, f_.f.block_k, points_.block},
-                      {f_.f.block_k * pitch, pitch, 1});
+  tile_ =
+      f_.b.shared(name_ + "_tile", element_type(type), {f_.f.pipeline, f_.f.block_k, points_.block},
+                  {f_.f.block_k * pitch, pitch, 1});
   values_ = f_.b.registers(name_ + "_own", type, {2, points_.per_thread});
   if (copies_as_it_is())
     move_ = ask(f_.b, f_.e.machine,
@@ -113,7 +113,9 @@ void RingOperand::hold(ValueId s, ValueId term) {
           f_.b.store({ahead_, {s}}, v.convert(type, f_.terms.lower(operand_)));
         });
       },
-      [&] { f_.b.store({ahead_, {s}}, zero); });
+      [&] {
+        f_.b.store({ahead_, {s}}, zero);
+      });
 }
 
 void RingOperand::settle(ValueId slot) {

@@ -7,11 +7,11 @@ namespace tang::lower {
 
 /// Points along the rows or the columns, and where a thread's own lie.
 struct RingPoints {
-  std::vector<size_t> axes;       ///< positions in the comprehension's points
-  int block = 0, warp = 0;        ///< extents of the block's and of a warp's tile
-  int per_thread = 1, lanes = 1;  ///< points of a thread, and threads of a warp along this side
-  ValueId first, count;           ///< of the block, of all
-  ValueId warp_number, lane;      ///< of the thread
+  std::vector<size_t> axes;      ///< positions in the comprehension's points
+  int block = 0, warp = 0;       ///< extents of the block's and of a warp's tile
+  int per_thread = 1, lanes = 1; ///< points of a thread, and threads of a warp along this side
+  ValueId first, count;          ///< of the block, of all
+  ValueId warp_number, lane;     ///< of the thread
 
   /// The place in the block of the first of a thread's group of neighbours. Lanes side by side own
   /// groups side by side, so that a warp reads shared memory without bank conflicts.

@@ -56,7 +56,8 @@ private:
     rows_.count = axes.size_of(rows_.axes), cols_.count = axes.size_of(cols_.axes);
     ValueId in_group = axes.block_mode("bm", v.integer(f_.raster)),
             bn = axes.block_mode("bn", v.ceildiv(cols_.count, f_.block_n)),
-            group = axes.block_mode("group", v.ceildiv(rows_.count, int64_t{f_.block_m} * f_.raster)),
+            group =
+                axes.block_mode("group", v.ceildiv(rows_.count, int64_t{f_.block_m} * f_.raster)),
             batch = axes.block_mode("batch", axes.size_of(frame_.sides.batch));
     ValueId bm = v.add(v.mul(group, v.integer(f_.raster)), in_group);
     axes.bind_points(frame_.sides.batch, batch);
@@ -67,8 +68,7 @@ private:
   void body() {
     auto make = [&](const std::vector<ExprId>& ids, const RingPoints& points, const char* name) {
       std::vector<RingOperand> made;
-      for (ExprId id : ids)
-        made.emplace_back(frame_, id, points, name, depth_, thread_, threads_);
+      for (ExprId id : ids) made.emplace_back(frame_, id, points, name, depth_, thread_, threads_);
       return made;
     };
     left_ = make(frame_.operands.a, rows_, "a"), right_ = make(frame_.operands.b, cols_, "b");

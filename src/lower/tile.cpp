@@ -62,11 +62,11 @@ private:
     std::vector<kernel::TensorId> as, bs;
     // One column of padding keeps transposing stores off each other's banks.
     for (ExprId id : operands_.a)
-      as.push_back(b_.shared("a_tile", element_type(frame_.operand_type(id)), {f_.block_k, f_.block_m},
-                             {f_.block_m + 4, 1}));
+      as.push_back(b_.shared("a_tile", element_type(frame_.operand_type(id)),
+                             {f_.block_k, f_.block_m}, {f_.block_m + 4, 1}));
     for (ExprId id : operands_.b)
-      bs.push_back(b_.shared("b_tile", element_type(frame_.operand_type(id)), {f_.block_k, f_.block_n},
-                             {f_.block_n + 4, 1}));
+      bs.push_back(b_.shared("b_tile", element_type(frame_.operand_type(id)),
+                             {f_.block_k, f_.block_n}, {f_.block_n + 4, 1}));
     Accumulators acc = frame_.accumulators();
     b_.loop("k0", v.integer(0), depth, v.integer(f_.block_k), LoopKind::serial, [&](ValueId k0) {
       for (size_t i = 0; i < as.size(); ++i)

@@ -167,7 +167,8 @@ private:
     if (f_.vector > 1 || f_.store > 1)
       return "`store` and `vector` are for matrix units: `precision`";
     if (f_.pipeline == 1 && (f_.warp_m || f_.warp_n || f_.raster > 1))
-      return "`warp_m`, `warp_n` and `raster` are for chunks under way at once (`pipeline`) and for "
+      return "`warp_m`, `warp_n` and `raster` are for chunks under way at once (`pipeline`) and "
+             "for "
              "matrix units (`precision`)";
     if (auto fault = tile()) return fault;
     for (int side : {f_.thread_m, f_.thread_n})

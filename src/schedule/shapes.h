@@ -48,6 +48,9 @@ bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
 std::optional<std::string> why_no_ring(const graph::Graph& graph, const graph::Comprehension& node,
                                        const plan::Fields& fields, const Machine& machine);
 
+/// Whether a node computes with f64.
+bool is_wide(const graph::Graph& graph, const graph::Comprehension& node);
+
 /// Shared memory of a block's staged tiles (of every chunk under way), each line with its padding.
 int64_t staged_bytes(const graph::Graph& graph, const graph::Comprehension& node,
                      const graph::Operands& operands, const plan::Fields& fields);

@@ -1,6 +1,6 @@
 // Contractions: how large the tiles are.
 #include "atomics/match.h"
-#include "schedule/shapes.h"
+#include "schedule/plain_tiles.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -20,8 +20,7 @@ std::optional<int64_t> fixed_size(const Graph& graph, const Comprehension& node,
   return product;
 }
 
-int64_t staged_bytes(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
-                     const plan::Fields& f) {
+bool is_wide(const Graph& graph, const Comprehension& c) {
   auto all = graph::roots(c);
   bool wide = std::any_of(c.results.begin(), c.results.end(), [&](const graph::Result& r) {
     return graph[r.tensor].type == graph::ElemType::f64;
@@ -29,6 +28,12 @@ int64_t staged_bytes(const Graph& graph, const Comprehension& c, const graph::Op
   for (graph::ExprId id : graph::reachable(graph.exprs, all))
     wide |= graph.exprs[id].op == graph::Op::read &&
             graph[graph::TensorId(graph.exprs[id].ref)].type == graph::ElemType::f64;
+  return wide;
+}
+
+int64_t staged_bytes(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
+                     const plan::Fields& f) {
+  const bool wide = is_wide(graph, c);
   auto bytes = [&](const std::vector<graph::ExprId>& list, int size) {
     int64_t sum = 0;
     for (graph::ExprId id : list) {
@@ -58,11 +63,11 @@ std::optional<std::string> why_no_ring(const Graph& graph, const Comprehension& 
   // A pass of all threads copies whole lines of points or of terms, and whole passes fill a chunk.
   int terms = plan::terms_at_once(f);
   for (int points : {f.block_m, f.block_n}) {
-    bool along_sum = f.block_k % terms == 0 && f.threads % terms == 0 &&
-                     points % (f.threads / terms) == 0;
-    bool along_points = points <= f.threads ? f.threads % points == 0 &&
-                                                  f.block_k % (f.threads / points) == 0
-                                            : points % f.threads == 0;
+    bool along_sum =
+        f.block_k % terms == 0 && f.threads % terms == 0 && points % (f.threads / terms) == 0;
+    bool along_points = points <= f.threads
+                            ? f.threads % points == 0 && f.block_k % (f.threads / points) == 0
+                            : points % f.threads == 0;
     if (!along_sum || !along_points)
       return fmt::format("{} threads do not copy {} points of {} terms evenly", f.threads, points,
                          f.block_k);
@@ -100,6 +105,8 @@ plan::KernelPlan plan_tile(const Graph& graph, const Comprehension& c, const gra
     add_matrix_variants(graph, c, sides, *product, machine, kernel);
     if (!kernel.variants.empty() && kernel.variants.back().when.empty()) return kernel;
   }
+  add_plain_variants(graph, c, sides, machine, kernel);
+  if (!kernel.variants.empty() && kernel.variants.back().when.empty()) return kernel;
   auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
   // Small problems: smaller tiles, so that more blocks share the work.
   bool small = (rows && *rows <= 32) || (cols && *cols <= 32);

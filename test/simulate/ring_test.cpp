@@ -65,7 +65,7 @@ bool copies(const interpret::Counts& counts) {
 } // namespace
 
 TEST_CASE("products of every form in stated tiles, at sizes that end anywhere", "[ring]") {
-  const Sizes sizes[] = {{{"M", 1}, {"N", 2}, {"K", 3}},   {{"M", 17}, {"N", 3}, {"K", 1}},
+  const Sizes sizes[] = {{{"M", 1}, {"N", 2}, {"K", 3}},    {{"M", 17}, {"N", 3}, {"K", 1}},
                          {{"M", 2}, {"N", 127}, {"K", 17}}, {{"M", 33}, {"N", 129}, {"K", 18}},
                          {{"M", 64}, {"N", 32}, {"K", 32}}, {{"M", 129}, {"N", 17}, {"K", 2}}};
   for (const Form& form : forms)
@@ -94,7 +94,8 @@ TEST_CASE("what is no term of another monoid is not combined", "[ring]") {
     for (const Form& form : forms)
       for (const Tile& tile : {tiles[0], tiles[2]}) {
         INFO(body << "\n" << stated(tile));
-        CHECK(copies(check(contraction(form, body), {{"M", 19}, {"N", 35}, {"K", 13}}, stated(tile))));
+        CHECK(copies(
+            check(contraction(form, body), {{"M", 19}, {"N", 35}, {"K", 13}}, stated(tile))));
       }
 }
 
@@ -113,7 +114,8 @@ TEST_CASE("factors that are computed come through registers", "[ring]") {
 }
 
 TEST_CASE("several operands of a side, gathers, sums over several axes, wide formats", "[ring]") {
-  const std::string dims = "tg 1\ngraph ring\ndim B in 1..8, M in 1..512, N in 1..512, K in 1..512\n";
+  const std::string dims =
+      "tg 1\ngraph ring\ndim B in 1..8, M in 1..512, N in 1..512, K in 1..512\n";
   struct {
     std::string text;
     Sizes sizes;

@@ -1,0 +1,125 @@
+#include "schedule/plain_tiles.h"
+#include "graph/typical.h"
+#include <algorithm>
+#include <cmath>
+
+namespace tang::schedule {
+
+using graph::Comprehension;
+using graph::ExprId;
+using graph::Graph;
+using plan::Fact;
+
+namespace {
+
+/// Products that a multiprocessor starts in a clock, and schedulers of warps, of which each has its
+/// own lanes (the vendor's programming guide, compute capabilities 8.0 to 9.0; 64 and 4 in 8.0).
+constexpr double lanes = 128, schedulers = 4;
+/// Of a block that has a multiprocessor for itself, for each term: measured on an H200 over tiles
+/// of 1024 to 16384 points.
+constexpr double wait_clocks = 24;
+
+/// Whether a thread's registers hold its state, two buffers of values, and a chunk of what is
+/// computed on its way.
+bool holds(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
+           const PlainTile& t, const Machine& machine) {
+  constexpr int most = 240, others = 45;
+  const int words = is_wide(graph, c) ? 2 : 1;
+  auto of_side = [&](const std::vector<ExprId>& side, int own, int block) {
+    int sum = 0;
+    for (ExprId id : side) {
+      bool computed = graph.exprs[id].op != graph::Op::read;
+      sum += 2 * own + (computed ? block * t.block_k / t.threads() : 0);
+    }
+    return sum;
+  };
+  int fields = static_cast<int>(graph[c.reduction->monoid].fields.size());
+  int registers =
+      words * (fields * t.thread_m * t.thread_n + of_side(operands.a, t.thread_m, t.block_m) +
+               of_side(operands.b, t.thread_n, t.block_n)) +
+      others;
+  return registers <= std::min(most, machine.registers / t.threads());
+}
+
+/// Tiles for sizes that are known only to the launcher: the first whose bounds hold.
+struct Rung {
+  PlainTile tile;
+  int64_t rows, cols; ///< at most; 0 = any
+};
+constexpr Rung ladder[] = {{plain_tiles[4], 64, 0},
+                           {plain_tiles[4], 0, 64},
+                           {plain_tiles[plain_small], 256, 0},
+                           {plain_tiles[plain_small], 0, 256},
+                           {plain_tiles[plain_small], 1024, 2304},
+                           {plain_tiles[plain_medium], 2304, 0},
+                           {plain_tiles[plain_large], 0, 0}};
+
+} // namespace
+
+plan::Fields fields_of(const PlainTile& t) {
+  plan::Fields f;
+  f.block_m = t.block_m, f.block_n = t.block_n, f.block_k = t.block_k;
+  f.thread_m = t.thread_m, f.thread_n = t.thread_n;
+  f.warp_m = t.warp_m, f.warp_n = t.warp_n;
+  f.pipeline = t.pipeline, f.raster = t.raster;
+  f.threads = t.threads();
+  f.stage = true;
+  return f;
+}
+
+double clocks(const PlainTile& t, const PlainSizes& sizes, const Machine& machine) {
+  double blocks =
+      std::ceil(sizes.rows / t.block_m) * std::ceil(sizes.cols / t.block_n) * sizes.batch;
+  double each = std::ceil(blocks / machine.units), warps = t.threads() / double(machine.warp);
+  // A scheduler without a warp is idle.
+  double busy = std::min(1.0, each * warps / schedulers);
+  double points = each * t.block_m * t.block_n;
+  return sizes.depth * (wait_clocks + points * 100 / (lanes * t.percent * busy));
+}
+
+void add_plain_variants(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
+                        const Machine& machine, plan::KernelPlan& kernel) {
+  graph::Operands operands = graph::operands_of(graph, c, sides);
+  auto usable = [&](const PlainTile& t) {
+    return t.threads() <= machine.max_threads && holds(graph, c, operands, t, machine) &&
+           !why_no_ring(graph, c, fields_of(t), machine);
+  };
+  auto add = [&](const PlainTile& t, std::vector<Fact> when) {
+    kernel.variants.push_back({fields_of(t), std::move(when)});
+    return kernel.variants.back().when.empty();
+  };
+  auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n);
+  bool one_row_axis = sides.m.size() == 1, one_col_axis = sides.n.size() == 1;
+  // A launcher asks about one extent at a time.
+  bool asks = (!rows || !cols) && (rows || one_row_axis) && (cols || one_col_axis) &&
+              std::all_of(std::begin(plain_tiles), std::end(plain_tiles), usable);
+  if (asks) {
+    for (const Rung& rung : ladder) {
+      // What is bounded by its columns alone is looked for only where they are known.
+      if (rung.rows == 0 && rung.cols != 0 && !cols) continue;
+      if ((rows && rung.rows && *rows > rung.rows) || (cols && rung.cols && *cols > rung.cols))
+        continue;
+      std::vector<Fact> when;
+      auto at_most = [&](size_t axis, int64_t most) {
+        when.push_back({Fact::Kind::at_most, c.points[axis].extent, most});
+      };
+      if (!rows && rung.rows) at_most(sides.m[0], rung.rows);
+      if (!cols && rung.cols) at_most(sides.n[0], rung.cols);
+      if (add(rung.tile, std::move(when))) return;
+    }
+    return;
+  }
+  auto size = [&](const std::vector<size_t>& axes) {
+    double product = 1;
+    for (size_t axis : axes) product *= std::max(1.0, graph::typical(graph, c.points[axis].extent));
+    return product;
+  };
+  PlainSizes sizes{size(sides.m), size(sides.n), size(sides.batch), 1};
+  const PlainTile* best = nullptr;
+  for (const PlainTile& t : plain_tiles)
+    if (usable(t) && (!best || clocks(t, sizes, machine) < clocks(*best, sizes, machine)))
+      best = &t;
+  if (best) add(*best, {});
+}
+
+} // namespace tang::schedule
