@@ -12,12 +12,9 @@ using plan::Fact;
 
 namespace {
 
-/// Products that a multiprocessor starts in a clock, and schedulers of warps, of which each has its
-/// own lanes (the vendor's programming guide, compute capabilities 8.0 to 9.0; 64 and 4 in 8.0).
-constexpr double lanes = 128, schedulers = 4;
-/// Of a block that has a multiprocessor for itself, for each term: measured on an H200 over tiles
-/// of 1024 to 16384 points.
-constexpr double wait_clocks = 24;
+/// Products of f32 that a multiprocessor starts in a clock (the vendor's programming guide, compute
+/// capabilities 8.6 to 9.0): its clocks are the rate of f32 by this.
+constexpr double lanes = 128;
 
 /// Whether a thread's registers hold its state, two buffers of values, and a chunk of what is
 /// computed on its way.
@@ -41,18 +38,37 @@ bool holds(const Graph& graph, const Comprehension& c, const graph::Operands& op
   return registers <= std::min(most, machine.registers / t.threads());
 }
 
+bool usable(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
+            const PlainTile& t, const Machine& machine) {
+  return t.threads() <= machine.max_threads && holds(graph, c, operands, t, machine) &&
+         !why_no_ring(graph, c, fields_of(t), machine);
+}
+
+/// The usable tile that is through soonest; null where none is usable.
+const PlainTile* best_tile(const Graph& graph, const Comprehension& c,
+                           const graph::Operands& operands, const PlainSizes& sizes,
+                           const Machine& machine) {
+  const PlainTile* best = nullptr;
+  for (const PlainTile& t : plain_tiles)
+    if (usable(graph, c, operands, t, machine) &&
+        (!best || clocks(t, sizes, machine) < clocks(*best, sizes, machine)))
+      best = &t;
+  return best;
+}
+
+/// Positions in plain_tiles.
+constexpr size_t plain_large = 0, plain_medium = 1, plain_small = 2, plain_low = 4;
+
 /// Tiles for sizes that are known only to the launcher: the first whose bounds hold.
 struct Rung {
   PlainTile tile;
   int64_t rows, cols; ///< at most; 0 = any
 };
-constexpr Rung ladder[] = {{plain_tiles[4], 64, 0},
-                           {plain_tiles[4], 0, 64},
-                           {plain_tiles[plain_small], 256, 0},
-                           {plain_tiles[plain_small], 0, 256},
-                           {plain_tiles[plain_small], 1024, 2304},
-                           {plain_tiles[plain_medium], 2304, 0},
-                           {plain_tiles[plain_large], 0, 0}};
+constexpr Rung ladder[] = {
+    {plain_tiles[plain_low], 64, 0},        {plain_tiles[plain_low], 0, 64},
+    {plain_tiles[plain_small], 256, 0},     {plain_tiles[plain_small], 0, 256},
+    {plain_tiles[plain_small], 1024, 2304}, {plain_tiles[plain_medium], 2304, 0},
+    {plain_tiles[plain_large], 0, 0}};
 
 } // namespace
 
@@ -70,20 +86,44 @@ plan::Fields fields_of(const PlainTile& t) {
 double clocks(const PlainTile& t, const PlainSizes& sizes, const Machine& machine) {
   double blocks =
       std::ceil(sizes.rows / t.block_m) * std::ceil(sizes.cols / t.block_n) * sizes.batch;
-  double each = std::ceil(blocks / machine.units), warps = t.threads() / double(machine.warp);
-  // A scheduler without a warp is idle.
-  double busy = std::min(1.0, each * warps / schedulers);
-  double points = each * t.block_m * t.block_n;
-  return sizes.depth * (wait_clocks + points * 100 / (lanes * t.percent * busy));
+  return sizes.depth * std::max<double>(t.alone, std::ceil(blocks / machine.units) * t.shared);
+}
+
+std::optional<int64_t> plain_parts(const Graph& graph, const Comprehension& c,
+                                   const graph::Sides& sides, const Machine& machine) {
+  constexpr int64_t most = 64, chunk = 16;
+  constexpr double launch_us = 2;
+  auto rows = fixed_size(graph, c, sides.m), cols = fixed_size(graph, c, sides.n),
+       batch = fixed_size(graph, c, sides.batch);
+  if (!rows || !cols || !batch || c.reduction->axes.size() != 1) return std::nullopt;
+  auto depth = graph.exprs.as_integer(c.reduction->axes[0].extent);
+  if (!depth || machine.flop_per_us <= 0 || machine.cache_bytes_per_us <= 0) return std::nullopt;
+  graph::Operands operands = graph::operands_of(graph, c, sides);
+  double clocks_per_us = double(machine.flop_per_us) / (2 * lanes * machine.units);
+  double points = double(*rows) * double(*cols) * double(*batch);
+  double bytes = double(graph[c.reduction->monoid].fields.size()) * (is_wide(graph, c) ? 8 : 4);
+  auto time = [&](int64_t parts) -> double {
+    PlainSizes sizes{double(*rows), double(*cols), double(*batch * parts), double(*depth / parts)};
+    const PlainTile* tile = best_tile(graph, c, operands, sizes, machine);
+    if (!tile) return 0;
+    // Each part is written and read again.
+    double merge =
+        launch_us + double(parts) * points * 2 * bytes / double(machine.cache_bytes_per_us);
+    return clocks(*tile, sizes, machine) + (parts > 1 ? merge * clocks_per_us : 0);
+  };
+  double whole = time(1), least = whole;
+  if (whole == 0) return std::nullopt;
+  int64_t best = 1;
+  for (int64_t parts = 2; parts <= most; ++parts) {
+    if (*depth % parts || *depth / parts % chunk) continue;
+    if (double t = time(parts); t * 6 < whole * 5 && t < least) best = parts, least = t;
+  }
+  return best;
 }
 
 void add_plain_variants(const Graph& graph, const Comprehension& c, const graph::Sides& sides,
                         const Machine& machine, plan::KernelPlan& kernel) {
   graph::Operands operands = graph::operands_of(graph, c, sides);
-  auto usable = [&](const PlainTile& t) {
-    return t.threads() <= machine.max_threads && holds(graph, c, operands, t, machine) &&
-           !why_no_ring(graph, c, fields_of(t), machine);
-  };
   auto add = [&](const PlainTile& t, std::vector<Fact> when) {
     kernel.variants.push_back({fields_of(t), std::move(when)});
     return kernel.variants.back().when.empty();
@@ -92,7 +132,9 @@ void add_plain_variants(const Graph& graph, const Comprehension& c, const graph:
   bool one_row_axis = sides.m.size() == 1, one_col_axis = sides.n.size() == 1;
   // A launcher asks about one extent at a time.
   bool asks = (!rows || !cols) && (rows || one_row_axis) && (cols || one_col_axis) &&
-              std::all_of(std::begin(plain_tiles), std::end(plain_tiles), usable);
+              std::all_of(std::begin(plain_tiles), std::end(plain_tiles), [&](const PlainTile& t) {
+                return usable(graph, c, operands, t, machine);
+              });
   if (asks) {
     for (const Rung& rung : ladder) {
       // What is bounded by its columns alone is looked for only where they are known.
@@ -115,11 +157,15 @@ void add_plain_variants(const Graph& graph, const Comprehension& c, const graph:
     return product;
   };
   PlainSizes sizes{size(sides.m), size(sides.n), size(sides.batch), 1};
-  const PlainTile* best = nullptr;
-  for (const PlainTile& t : plain_tiles)
-    if (usable(t) && (!best || clocks(t, sizes, machine) < clocks(*best, sizes, machine)))
-      best = &t;
-  if (best) add(*best, {});
+  const PlainTile* best = best_tile(graph, c, operands, sizes, machine);
+  if (!best) return;
+  PlainTile tile = *best;
+  // Blocks of a group that have no rows are few.
+  auto groups = [&] { return std::ceil(sizes.rows / (double(tile.block_m) * tile.raster)); };
+  while (tile.raster > 1 &&
+         groups() * tile.raster * tile.block_m * 8 > (sizes.rows + tile.block_m) * 9)
+    tile.raster /= 2;
+  add(tile, {});
 }
 
 } // namespace tang::schedule
