@@ -147,6 +147,10 @@ void add_plain_variants(const Graph& graph, const Comprehension& c, const graph:
       };
       if (!rows && rung.rows) at_most(sides.m[0], rung.rows);
       if (!cols && rung.cols) at_most(sides.n[0], rung.cols);
+      // A condition that makes no difference is not asked.
+      while (when.empty() && !kernel.variants.empty() &&
+             kernel.variants.back().fields == fields_of(rung.tile))
+        kernel.variants.pop_back();
       if (add(rung.tile, std::move(when))) return;
     }
     return;

@@ -146,3 +146,44 @@ TEST_CASE("several operands of a side, gathers, sums over several axes, wide for
       check(c.text, c.sizes, stated(tile));
     }
 }
+
+TEST_CASE("the tiles that are chosen by size, at sizes of any other", "[ring]") {
+  const Sizes sizes[] = {{{"M", 129}, {"N", 127}, {"K", 17}}, {{"M", 2}, {"N", 130}, {"K", 129}}};
+  for (const Form& form : forms) {
+    std::string text = contraction(form, "sum[k] $a * $b");
+    for (const Sizes& size : sizes) {
+      Compiled compiled = compile({text, "ring.tg", "sm_80:h200", 2, size, false, "", true});
+      size_t variants = 0;
+      for (const kernel::Step& step : compiled.program.steps)
+        variants += std::get<kernel::Dispatch>(step.node).variants.size();
+      CHECK(variants >= 5);
+      driver::TestVectors data = data_of(compiled, 7);
+      for (size_t variant = 0; variant < variants; ++variant) {
+        INFO(form.a << "; " << form.b << ": variant " << variant);
+        interpret::RunOptions options;
+        options.only_variant = variant;
+        CHECK(simulate(compiled, data, options).faults == std::vector<std::string>());
+      }
+      check(text, size, "", true, "sm_80:h200");
+    }
+  }
+}
+
+TEST_CASE("a long sum of f32 for few points is added up in parts", "[ring][parts]") {
+  for (const Form& form : forms) {
+    std::string text = contraction(form, "sum[k] $a * $b");
+    Sizes sizes{{"M", 24}, {"N", 40}, {"K", 4096}};
+    Compiled compiled = compile({text, "ring.tg", "sm_80:h200", 2, sizes, true, "", true});
+    CHECK(compiled.program.steps.size() == 2);
+    check(text, sizes, "", true, "sm_80:h200");
+  }
+  Compiled whole = compile({contraction(forms[0], "sum[k] $a * $b"),
+                            "ring.tg",
+                            "sm_80:h200",
+                            2,
+                            {{"M", 2048}, {"N", 2048}, {"K", 2048}},
+                            true,
+                            "",
+                            true});
+  CHECK(whole.program.steps.size() == 1);
+}
