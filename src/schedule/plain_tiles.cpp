@@ -16,25 +16,29 @@ namespace {
 /// capabilities 8.6 to 9.0): its clocks are the rate of f32 by this.
 constexpr double lanes = 128;
 
-/// Whether a thread's registers hold its state, two buffers of values, and a chunk of what is
-/// computed on its way.
+/// Whether a thread's registers hold its state, two buffers of values, a chunk of what is computed
+/// on its way with its addresses, and what a body needs that is more than a product.
 bool holds(const Graph& graph, const Comprehension& c, const graph::Operands& operands,
            const PlainTile& t, const Machine& machine) {
-  constexpr int most = 240, others = 45;
-  const int words = is_wide(graph, c) ? 2 : 1;
+  constexpr int most = 240, places = 45, body = 20, held_element = 3;
+  bool wide = is_wide(graph, c);
   auto of_side = [&](const std::vector<ExprId>& side, int own, int block) {
     int sum = 0;
     for (ExprId id : side) {
-      bool computed = graph.exprs[id].op != graph::Op::read;
-      sum += 2 * own + (computed ? block * t.block_k / t.threads() : 0);
+      const graph::Expr& e = graph.exprs[id];
+      wide |= e.scalar == graph::Scalar::integer;
+      bool held =
+          e.op != graph::Op::read || graph::info(graph[graph::TensorId(e.ref)].type).bits < 32;
+      sum += 2 * own + (held ? held_element * block * t.block_k / t.threads() : 0);
     }
     return sum;
   };
+  const int values = of_side(operands.a, t.thread_m, t.block_m) +
+                     of_side(operands.b, t.thread_n, t.block_n),
+            words = wide ? 2 : 1;
   int fields = static_cast<int>(graph[c.reduction->monoid].fields.size());
-  int registers =
-      words * (fields * t.thread_m * t.thread_n + of_side(operands.a, t.thread_m, t.block_m) +
-               of_side(operands.b, t.thread_n, t.block_n)) +
-      others;
+  int registers = words * (fields * t.thread_m * t.thread_n + values) + places;
+  if (graph::products_of(graph, c, operands).empty()) registers += body;
   return registers <= std::min(most, machine.registers / t.threads());
 }
 
