@@ -67,6 +67,7 @@ schedule::Machine schedule_machine(const targets::TargetSpec& spec, const Input&
     machine.units = static_cast<int>(spec.device->capacity(targets::CapacityKey::sm_count));
     machine.cache_bytes_per_us = per_us(spec.device->roof(targets::RoofKey::l2_bytes_per_s));
     machine.product_flop_per_us = per_us(spec.device->roof(targets::RoofKey::f16_mma_flop_per_s));
+    machine.flop_per_us = per_us(spec.device->roof(targets::RoofKey::f32_flop_per_s));
     const targets::Roof& load = *spec.device->roof(targets::RoofKey::dram_latency_s);
     machine.load_ns = static_cast<int64_t>(load.achievable.value_or(load.hard) * 1e9);
     machine.search = options.level >= 3;

@@ -37,8 +37,10 @@ const atomics::Row* ask(Builder& b, const Machine& machine, atomics::Leaf leaf);
 Built emit_point(const Emission& e);
 /// Nodes over common rows.
 Built emit_row(const Emission& e);
-/// A contraction in tiles.
+/// A contraction in tiles: one chunk after the other is staged and combined.
 Built emit_tile(const Emission& e);
+/// The same with chunks under way while others are combined (fields.pipeline).
+Built emit_ring_tile(const Emission& e);
 /// A sum of products in tiles on matrix units (fields.precision).
 Built emit_matrix_tile(const Emission& e);
 

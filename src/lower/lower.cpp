@@ -150,7 +150,9 @@ private:
     case plan::Emitter::point: built = emit_point(e); break;
     case plan::Emitter::row: built = emit_row(e); break;
     case plan::Emitter::tile:
-      built = e.fields.precision == plan::Precision::full ? emit_tile(e) : emit_matrix_tile(e);
+      built = e.fields.precision != plan::Precision::full ? emit_matrix_tile(e)
+              : e.fields.pipeline > 1                     ? emit_ring_tile(e)
+                                                          : emit_tile(e);
       break;
     case plan::Emitter::stream: built = emit_stream(e); break;
     }

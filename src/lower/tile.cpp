@@ -1,11 +1,8 @@
 // A contraction in two levels of tiles. With threads: a block owns block_m x block_n points,
 // operands pass through shared memory block_k deep, a thread owns thread_m x thread_n accumulators.
 // Without: one register tile, operands straight from memory.
-#include "base/check.h"
 #include "base/checked.h"
-#include "lower/emit.h"
-#include "lower/tile_axes.h"
-#include "lower/vectors.h"
+#include "lower/tile_frame.h"
 #include <algorithm>
 
 namespace tang::lower {
@@ -17,35 +14,14 @@ using kernel::LoopKind;
 
 namespace {
 
-/// A register tile per field.
-using Accumulators = std::vector<kernel::TensorId>;
-
 class TileEmitter {
 public:
   explicit TileEmitter(const Emission& e)
-      : e_(e), g_(e.graph), b_(e.graph, e.name), terms_(b_, compute_type(e.graph, e.nodes)),
-        f_(e.fields), c_(std::get<Comprehension>(e.nodes[0]->definition)), r_(*c_.reduction),
-        axes_(terms_, c_) {
-    for (const auto& [step, last] : e.steps) b_.declare_step(step, last);
-    sides_ = graph::sides_of(g_, c_);
-    TANG_CHECK(!sides_.m.empty() && !sides_.n.empty(), "`{}` is no contraction", e.name);
-    if (!e.machine.hardware_grid) {
-      // Without threads the outer axes are loops, so that no index needs a division.
-      auto outer = [&](std::vector<size_t>& side) {
-        sides_.batch.insert(sides_.batch.end(), side.begin(), side.end() - 1);
-        side.erase(side.begin(), side.end() - 1);
-      };
-      outer(sides_.m), outer(sides_.n);
-      std::sort(sides_.batch.begin(), sides_.batch.end());
-    }
-    operands_ = graph::operands_of(g_, c_, sides_);
-    order_by_appearance(g_.exprs, r_.body, operands_.a);
-    order_by_appearance(g_.exprs, r_.body, operands_.b);
+      : frame_(e), e_(e), g_(e.graph), f_(e.fields), c_(frame_.c), r_(frame_.r), b_(frame_.b),
+        terms_(frame_.terms), axes_(frame_.axes), sides_(frame_.sides), operands_(frame_.operands) {
   }
 
   Built run() {
-    types_ = field_types(g_, c_, prover_with_axes(), terms_.real());
-    note_product();
     if (e_.machine.hardware_grid)
       staged();
     else
@@ -54,25 +30,6 @@ public:
   }
 
 private:
-  graph::Prover prover_with_axes() {
-    graph::Prover p(g_);
-    for (const Axis& axis : c_.points) p.add_axis(axis);
-    for (const Axis& axis : r_.axes) p.add_axis(axis);
-    return p;
-  }
-
-  /// A product that no instruction carries out is said to `--explain-atoms`.
-  void note_product() {
-    if (operands_.a.size() != 1 || operands_.b.size() != 1 || types_.size() != 1) return;
-    const graph::Expr &a = g_.exprs[operands_.a[0]], &b = g_.exprs[operands_.b[0]];
-    if (g_.exprs[r_.body[0]].op != Op::mul || a.op != Op::read || b.op != Op::read) return;
-    auto format = [&](const graph::Expr& read) { return g_[graph::TensorId(read.ref)].type; };
-    b_.kernel().asked.push_back(
-        {atomics::Product{element_type(types_[0]), format(a), format(b)}, nullptr});
-  }
-
-  Type operand_type(ExprId id) const { return terms_.type_of(id); }
-
   // --- with threads
   // ---------------------------------------------------------------------------------
 
@@ -80,7 +37,7 @@ private:
   /// is read in 16-byte vectors without bank conflicts.
   ValueId tile_place(ValueId thread, int threads, int per_thread, int64_t i) {
     auto& v = b_.values();
-    int group = std::min(per_thread, 4);
+    int group = neighbours_of(per_thread);
     int64_t base = i / group * group * threads + i % group;
     return v.add(v.mul(thread, v.integer(group)), v.integer(base));
   }
@@ -105,12 +62,12 @@ private:
     std::vector<kernel::TensorId> as, bs;
     // One column of padding keeps transposing stores off each other's banks.
     for (ExprId id : operands_.a)
-      as.push_back(b_.shared("a_tile", element_type(operand_type(id)), {f_.block_k, f_.block_m},
-                             {f_.block_m + 4, 1}));
+      as.push_back(b_.shared("a_tile", element_type(frame_.operand_type(id)),
+                             {f_.block_k, f_.block_m}, {f_.block_m + 4, 1}));
     for (ExprId id : operands_.b)
-      bs.push_back(b_.shared("b_tile", element_type(operand_type(id)), {f_.block_k, f_.block_n},
-                             {f_.block_n + 4, 1}));
-    Accumulators acc = accumulators();
+      bs.push_back(b_.shared("b_tile", element_type(frame_.operand_type(id)),
+                             {f_.block_k, f_.block_n}, {f_.block_n + 4, 1}));
+    Accumulators acc = frame_.accumulators();
     b_.loop("k0", v.integer(0), depth, v.integer(f_.block_k), LoopKind::serial, [&](ValueId k0) {
       for (size_t i = 0; i < as.size(); ++i)
         stage(operands_.a[i], as[i], sides_.m, m0, rows, f_.block_m, k0, depth, thread, threads);
@@ -127,7 +84,7 @@ private:
           terms_.scope([&] {
             axes_.bind_points(sides_.m, m);
             axes_.bind_points(sides_.n, n);
-            results(acc, i, j);
+            frame_.results(acc, i, j);
           });
         });
       });
@@ -138,7 +95,7 @@ private:
   void over_own(ValueId thread, int threads, int per_thread,
                 const std::function<void(ValueId i, ValueId place)>& inside) {
     auto& v = b_.values();
-    int group = std::min(per_thread, 4);
+    int group = neighbours_of(per_thread);
     b_.loop("group", per_thread / group, LoopKind::unrolled, [&](ValueId g) {
       b_.loop("own", group, LoopKind::unrolled, [&](ValueId own) {
         ValueId first = v.mul(v.add(v.mul(g, v.integer(threads)), thread), v.integer(group));
@@ -152,8 +109,7 @@ private:
   void stage(ExprId operand, kernel::TensorId tile, const std::vector<size_t>& side, ValueId first,
              ValueId count, int size, ValueId k0, ValueId depth, ValueId thread, int threads) {
     auto& v = b_.values();
-    bool k_fast = graph::contiguous_along(g_, operand, r_.axes.back().index) &&
-                  !graph::contiguous_along(g_, operand, c_.points[side.back()].index);
+    bool k_fast = frame_.along_sum(operand, side);
     int64_t total = int64_t{size} * f_.block_k;
     b_.spec("Move", "", {tile}, {}, [&] {
       b_.loop("s", tang::ceildiv(total, threads), LoopKind::unrolled, [&](ValueId s) {
@@ -166,7 +122,7 @@ private:
                      : b_.delinearize({{names[1], names[0]}}, e, {{extents[1], extents[0]}});
           ValueId p = places[k_fast ? 0 : 1], kk = places[k_fast ? 1 : 0];
           ValueId m = b_.let("at", v.add(first, p)), k = b_.let("k", v.add(k0, kk));
-          Type type = operand_type(operand);
+          Type type = frame_.operand_type(operand);
           kernel::If branch{v.both(v.less(m, count), v.less(k, depth)), {}, {}};
           b_.nest(branch.then, [&] {
             terms_.scope([&] {
@@ -198,15 +154,15 @@ private:
         std::vector<std::vector<ValueId>> a(as.size()), b(bs.size());
         for (size_t o = 0; o < as.size(); ++o)
           for (int i = 0; i < f_.thread_m; ++i)
-            a[o].push_back(b_.load("a", operand_type(operands_.a[o]),
+            a[o].push_back(b_.load("a", frame_.operand_type(operands_.a[o]),
                                    {as[o], {kk, tile_place(ty, tm, f_.thread_m, i)}}));
         for (size_t o = 0; o < bs.size(); ++o)
           for (int j = 0; j < f_.thread_n; ++j)
-            b[o].push_back(b_.load("b", operand_type(operands_.b[o]),
+            b[o].push_back(b_.load("b", frame_.operand_type(operands_.b[o]),
                                    {bs[o], {kk, tile_place(tx, tn, f_.thread_n, j)}}));
         for (int i = 0; i < f_.thread_m; ++i)
           for (int j = 0; j < f_.thread_n; ++j)
-            update(
+            frame_.update(
                 acc, v.integer(i), v.integer(j), [&](size_t o) { return a[o][i]; },
                 [&](size_t o) { return b[o][j]; });
       });
@@ -227,65 +183,6 @@ private:
     b_.emit({std::move(whole)});
   }
 
-  // --- shared by both forms
-  // -------------------------------------------------------------------------
-
-  Accumulators accumulators() {
-    auto& v = b_.values();
-    const graph::Monoid& m = g_[r_.monoid];
-    Accumulators acc;
-    for (size_t f = 0; f < m.fields.size(); ++f) {
-      std::string name = m.fields[f].name.empty() ? "acc" : "acc_" + m.fields[f].name;
-      acc.push_back(b_.registers(name, types_[f], {f_.thread_m, f_.thread_n}));
-      ValueId identity = v.convert(types_[f], terms_.lower(m.fields[f].identity));
-      b_.loop("i", f_.thread_m, LoopKind::unrolled, [&](ValueId i) {
-        b_.loop("j", f_.thread_n, LoopKind::unrolled, [&](ValueId j) {
-          b_.store({acc[f], {i, j}}, identity);
-        });
-      });
-    }
-    return acc;
-  }
-
-  /// acc[i, j] = combine(acc[i, j], body) with the operands' values given.
-  template <class A, class B>
-  void update(const Accumulators& acc, ValueId i, ValueId j, A&& a, B&& b) {
-    auto& v = b_.values();
-    const graph::Monoid& m = g_[r_.monoid];
-    terms_.scope([&] {
-      auto outer = terms_.exchange_operands([&](ExprId id) -> std::optional<ValueId> {
-        auto find = [&](const std::vector<ExprId>& list) {
-          return std::find(list.begin(), list.end(), id) - list.begin();
-        };
-        if (size_t o = find(operands_.a); o < operands_.a.size()) return a(o);
-        if (size_t o = find(operands_.b); o < operands_.b.size()) return b(o);
-        return std::nullopt;
-      });
-      std::vector<ValueId> elements = terms_.lower(r_.body), next;
-      terms_.exchange_operands(std::move(outer));
-      for (size_t f = 0; f < acc.size(); ++f) elements[f] = v.convert(types_[f], elements[f]);
-      auto state = terms_.exchange_state([&](Op op, uint32_t f, const std::vector<ValueId>&) {
-        return op == Op::lhs ? b_.element(acc[f], {i, j}) : elements[f];
-      });
-      for (size_t f = 0; f < acc.size(); ++f)
-        next.push_back(v.convert(types_[f], terms_.lower(m.combine[f])));
-      terms_.exchange_state(std::move(state));
-      // Every field is computed from the old state before any is replaced.
-      bool alone = acc.size() == 1;
-      for (ValueId& value : next)
-        if (!alone) value = b_.let("n", value);
-      for (size_t f = 0; f < acc.size(); ++f) b_.store({acc[f], {i, j}}, next[f]);
-    });
-  }
-
-  void results(const Accumulators& acc, ValueId i, ValueId j) {
-    auto outer = terms_.exchange_state([&](Op, uint32_t f, const std::vector<ValueId>&) {
-      return b_.element(acc[f], {i, j});
-    });
-    for (const graph::Result& result : c_.results) store_result(terms_, result, axes_.points(), {});
-    terms_.exchange_state(std::move(outer));
-  }
-
   // --- without threads
   // ------------------------------------------------------------------------------
 
@@ -302,7 +199,7 @@ private:
     for (size_t i : sides_.batch) terms_.bind(c_.points[i], axes_.points()[i]);
     ValueId m0 = b_.let(row.name + "0", v.mul(bm, v.integer(f_.block_m))),
             n0 = b_.let(col.name + "0", v.mul(bn, v.integer(f_.block_n)));
-    Accumulators acc = accumulators();
+    Accumulators acc = frame_.accumulators();
     // The whole tile has constant bounds, which is what a C compiler needs to keep it in registers.
     auto holds = [&](ValueId first, int size, ValueId count) {
       // A block of one row is never cut.
@@ -340,38 +237,38 @@ private:
     reduce_loops(terms_, r_.axes, [&] {
       std::vector<kernel::TensorId> as, bs;
       for (ExprId id : operands_.b) {
-        bs.push_back(b_.registers("b", operand_type(id), {f_.thread_n}));
+        bs.push_back(b_.registers("b", frame_.operand_type(id), {f_.thread_n}));
         over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) {
-          b_.store({bs.back(), {j}}, v.convert(operand_type(id), terms_.lower(id)));
+          b_.store({bs.back(), {j}}, v.convert(frame_.operand_type(id), terms_.lower(id)));
         });
       }
       over("i", m, m0, mm, LoopKind::serial, [&](ValueId i) {
         std::vector<ValueId> a;
         for (ExprId id : operands_.a)
-          a.push_back(b_.let("a", v.convert(operand_type(id), terms_.lower(id))));
+          a.push_back(b_.let("a", v.convert(frame_.operand_type(id), terms_.lower(id))));
         over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) {
-          update(
+          frame_.update(
               acc, i, j, [&](size_t o) { return a[o]; },
               [&](size_t o) { return b_.element(bs[o], {j}); });
         });
       });
     });
     over("i", m, m0, mm, LoopKind::serial, [&](ValueId i) {
-      over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) { results(acc, i, j); });
+      over("j", n, n0, nn, LoopKind::vector, [&](ValueId j) { frame_.results(acc, i, j); });
     });
   }
 
+  TileFrame frame_;
   const Emission& e_;
   const graph::Graph& g_;
-  Builder b_;
-  Terms terms_;
   const plan::Fields& f_;
   const Comprehension& c_;
   const graph::Reduction& r_;
-  graph::Sides sides_;
-  graph::Operands operands_;
-  std::vector<Type> types_; ///< of each field
-  TileAxes axes_;
+  Builder& b_;
+  Terms& terms_;
+  TileAxes& axes_;
+  const graph::Sides& sides_;
+  const graph::Operands& operands_;
 };
 
 } // namespace

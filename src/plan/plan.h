@@ -51,6 +51,10 @@ struct Fields {
 /// no less than a word.
 int copied_at_once(const Fields& fields);
 
+/// Terms that neighbouring threads copy into a ring of a tile without matrix units, of operands
+/// whose neighbours in memory are terms: what fills a sector of 32 bytes.
+int terms_at_once(const Fields& fields);
+
 /// Something a launcher can test about an extent.
 struct Fact {
   enum class Kind : uint8_t { divisible, at_most };

@@ -61,6 +61,10 @@ int copied_at_once(const Fields& fields) {
   return std::max(fields.vector, 32 / bits);
 }
 
+int terms_at_once(const Fields& fields) {
+  return std::min(fields.block_k, 8);
+}
+
 Precision precision_of(graph::ElemType format, bool tf32) {
   for (Precision precision : all_precisions)
     if (precision != Precision::full && !is_split(precision) &&

@@ -177,9 +177,12 @@ private:
   Fault staged_tile() const {
     if (!f_.stage || f_.block_k < 1) return "operands go through shared memory: `stage`, `block_k`";
     if (f_.precision != plan::Precision::full) return matrix_tile();
-    if (f_.warp_m || f_.warp_n || f_.pipeline > 1 || f_.raster > 1 || f_.vector > 1 || f_.store > 1)
-      return "`warp_m`, `warp_n`, `pipeline`, `raster`, `store` and `vector` are for matrix units: "
-             "`precision`";
+    if (f_.vector > 1 || f_.store > 1)
+      return "`store` and `vector` are for matrix units: `precision`";
+    if (f_.pipeline == 1 && (f_.warp_m || f_.warp_n || f_.raster > 1))
+      return "`warp_m`, `warp_n` and `raster` are for chunks under way at once (`pipeline`) and "
+             "for "
+             "matrix units (`precision`)";
     if (auto fault = tile()) return fault;
     for (int side : {f_.thread_m, f_.thread_n})
       if (side > 4 && side % 4)
@@ -191,6 +194,7 @@ private:
                          "thread_n)",
                          threads, f_.threads);
     const auto& c = std::get<Comprehension>(nodes_[kernel_.nodes[0]].definition);
+    if (f_.pipeline > 1) return why_no_ring(graph_, c, f_, machine_);
     auto sides = graph::sides_of(graph_, c);
     int64_t bytes = staged_bytes(graph_, c, graph::operands_of(graph_, c, sides), f_);
     if (bytes > machine_.shared_bytes)

@@ -23,12 +23,12 @@ Tile shared_by(Tile t, int sums) {
   return t;
 }
 
-/// Lines are padded by 16 bytes (by 32 where each word is loaded by itself), whichever way their
-/// memory lies.
+/// Whichever way their memory lies: lines along the sum, and lines along the points, of which each
+/// word is loaded by itself where it is no pair, are padded as the emitter does.
 int64_t ring_bytes(const Tile& t, const MatrixProduct& product) {
   int64_t bytes = product.bits() / 8, lines = t.depth / bytes, pad = bytes == 4 ? 32 : 16;
   auto of_one = [&](int points) {
-    return std::max(points * (t.depth + pad), lines * (points * bytes + pad));
+    return std::max(int64_t{points} * (t.depth + 16), lines * (points * bytes + pad));
   };
   return t.pipeline * (product.a_tiles * of_one(t.block_m) + product.b_tiles * of_one(t.block_n));
 }

@@ -22,8 +22,13 @@ inline constexpr Tiles whole_tiles{
 /// Of split factors, which need twice the registers beside the accumulators.
 inline constexpr Tiles split_tiles{
     {128, 128, 128, 64, 32, 3, 16}, {128, 128, 128, 64, 32, 3, 1}, {64, 64, 128, 32, 32, 4, 1}};
+/// Of tf32, whose chunks are as deep in bytes and so half as deep in terms.
+inline constexpr Tiles tf32_tiles{
+    {128, 256, 128, 64, 64, 3, 16}, {128, 128, 128, 64, 64, 3, 8}, {64, 128, 128, 32, 64, 4, 1}};
 inline const Tiles& tiles_of(plan::Precision precision) {
-  return plan::is_split(precision) ? split_tiles : whole_tiles;
+  return plan::is_split(precision)            ? split_tiles
+         : precision == plan::Precision::tf32 ? tf32_tiles
+                                              : whole_tiles;
 }
 /// Operands whose lines begin anywhere pass through registers, which shallower chunks leave room.
 inline constexpr Tile unaligned_tile{128, 128, 64, 64, 32, 2, 8},

@@ -20,8 +20,8 @@ struct Machine {
   int registers = 65536;                ///< 32-bit, per multiprocessor
   int units = 1;                        ///< multiprocessors or cores
   /// Rates of the whole device, 0 = not known: bytes between the last cache and all
-  /// multiprocessors, and operations of 16-bit products in matrix units.
-  int64_t cache_bytes_per_us = 0, product_flop_per_us = 0;
+  /// multiprocessors, and operations of 16-bit products in matrix units and of f32 outside them.
+  int64_t cache_bytes_per_us = 0, product_flop_per_us = 0, flop_per_us = 0;
   /// All legal tiles are candidates, not a few (-O3). These differ in what their warps read from
   /// shared memory, so its rate is counted; the few are told apart without.
   bool search = false;

@@ -52,7 +52,15 @@ std::optional<int64_t> fixed_size(const graph::Graph& graph, const graph::Compre
 bool worth_tiling(const graph::Graph& graph, const graph::Comprehension& node,
                   const graph::Sides& sides);
 
-/// Shared memory of a block's staged tiles, each with its columns of padding.
+/// Why chunks of a tile without matrix units cannot be under way at once with these fields, whose
+/// threads fit the tile; empty where they can.
+std::optional<std::string> why_no_ring(const graph::Graph& graph, const graph::Comprehension& node,
+                                       const plan::Fields& fields, const Machine& machine);
+
+/// Whether a node computes with f64.
+bool is_wide(const graph::Graph& graph, const graph::Comprehension& node);
+
+/// Shared memory of a block's staged tiles (of every chunk under way), each line with its padding.
 int64_t staged_bytes(const graph::Graph& graph, const graph::Comprehension& node,
                      const graph::Operands& operands, const plan::Fields& fields);
 

@@ -2,6 +2,7 @@
 #include "schedule/split.h"
 #include "graph/streaming.h"
 #include "graph/typical.h"
+#include "schedule/plain_tiles.h"
 #include "schedule/shapes.h"
 #include <algorithm>
 
@@ -34,10 +35,12 @@ public:
     auto stream = plan_stream(graph_, *c, machine_);
     auto sides = contraction(graph_, *c);
     bool tile = sides && worth_tiling(graph_, *c, *sides);
-    if (tile && !batch_invariant_)
-      if (auto product = matrix_product(graph_, *c, *sides, machine_))
-        if (auto parts = matrix_parts(graph_, *c, *sides, *product, machine_))
-          return *parts > 1 ? std::optional(Parts{n, 0, *parts}) : std::nullopt;
+    if (tile && !batch_invariant_) {
+      auto product = matrix_product(graph_, *c, *sides, machine_);
+      auto parts = product ? matrix_parts(graph_, *c, *sides, *product, machine_)
+                           : plain_parts(graph_, *c, *sides, machine_);
+      if (parts) return *parts > 1 ? std::optional(Parts{n, 0, *parts}) : std::nullopt;
+    }
     // Without tiles a reduction over several axes runs inside one thread: its rows come first.
     const auto& axes = c->reduction->axes;
     Load load = !stream.variants.empty() ? of_stream(*c, stream.variants.back().fields)

@@ -40,7 +40,11 @@ std::string product(const std::string& type, const std::string& a, const std::st
 } // namespace
 
 TEST_CASE("f32 factors lose bits only where that is permitted", "[matrix]") {
-  CHECK(instructions(product("f32", "ik", "kj", "f32"), ampere()).empty());
+  auto units = [](const std::set<std::string>& names) {
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& name) { return name.rfind("mma.", 0) == 0; });
+  };
+  CHECK_FALSE(units(instructions(product("f32", "ik", "kj", "f32"), ampere())));
   auto some = instructions(product("f32", "ik", "kj", "f32"), ampere(true));
   CHECK(some.contains("mma.m16n8k8.f32.tf32"));
   // The unit drops the lower bits, so that they are rounded first.
@@ -56,7 +60,7 @@ TEST_CASE("f32 factors lose bits only where that is permitted", "[matrix]") {
   // What has a format of its own keeps it, and f64 has no such unit here.
   CHECK(instructions(product("bf16", "ik", "kj", "f32"), ampere(true))
             .contains("mma.m16n8k16.f32.bf16"));
-  CHECK(instructions(product("f64", "ik", "kj", "f64"), ampere(true)).empty());
+  CHECK_FALSE(units(instructions(product("f64", "ik", "kj", "f64"), ampere(true))));
 }
 
 TEST_CASE("bytes are multiplied exactly, or not on matrix units", "[matrix]") {

@@ -1,4 +1,5 @@
 // Which reductions are contractions, and which point axes are rows, columns and batch.
+#include "graph/text.h"
 #include "scheduled.h"
 
 using namespace tang::schedule::test;
@@ -149,4 +150,59 @@ TEST_CASE("a block's tiles fit its shared memory", "[contraction]") {
     CHECK(f.block_m % f.thread_m == 0);
     CHECK(f.block_n % f.thread_n == 0);
   }
+}
+
+namespace {
+
+/// 132 multiprocessors with asynchronous copies.
+tang::schedule::Machine ampere() {
+  tang::schedule::Machine machine = gpu();
+  machine.target = "sm_80";
+  machine.dynamic_shared_bytes = 166912;
+  machine.units = 132;
+  return machine;
+}
+
+/// `128x64 M<=256 | 128x128`: the tiles of a product of f32 and when they are taken.
+std::string tiles(const std::string& m, const std::string& n, const std::string& type = "f32",
+                  const std::string& body = "a[i, k] * b[k, j]") {
+  auto s = as_written("dim M, N, K\ninput a : " + type + "[" + m + ", K]\ninput b : " + type +
+                          "[K, " + n + "]\nc[i, j] = sum[k] " + body + "\noutput c : " + type +
+                          "[" + m + ", " + n + "]\n",
+                      ampere());
+  std::string text;
+  for (const auto& v : s.kernel().variants) {
+    text += fmt::format("{}{}x{}", text.empty() ? "" : " | ", v.fields.block_m, v.fields.block_n);
+    CHECK(v.fields.pipeline > 1);
+    for (const auto& fact : v.when)
+      text += fmt::format(" {}<={}", tang::graph::to_text(s.graph, fact.extent), fact.value);
+  }
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("tiles of plain contractions by size", "[contraction][plain]") {
+  CHECK(tiles("M", "N") == "32x64 M<=64 | 128x64 M<=256 | 128x64 M<=1024 N<=2304 | 64x128 M<=2304 "
+                           "| 128x128");
+  // What is known is not asked for, and columns that are few decide.
+  CHECK(tiles("300", "N") == "128x64 N<=2304 | 64x128");
+  CHECK(tiles("200", "N") == "128x64");
+  CHECK(tiles("M", "48") == "32x64");
+  CHECK(tiles("M", "4096") == "32x64 M<=64 | 128x64 M<=256 | 64x128 M<=2304 | 128x128");
+  // Waves of blocks: 256 and 272 of 128 x 128 on 132 multiprocessors, 528 of 64 x 128.
+  CHECK(tiles("2048", "2048") == "128x128");
+  CHECK(tiles("2049", "2047") == "64x128");
+  CHECK(tiles("1024", "1024") == "128x64");
+  CHECK(tiles("64", "4096") == "32x64");
+  CHECK(tiles("16", "4096") == "16x64");
+}
+
+TEST_CASE("tiles of plain contractions that fit a thread's registers", "[contraction][plain]") {
+  // Two words for each number: half as many points of a thread.
+  CHECK(tiles("4096", "4096", "f64") == "128x64");
+  // What is computed waits in registers for its slot, and so do two operands of either side.
+  CHECK(tiles("4096", "4096", "f32", "exp(a[i, k]) * b[k, j]") == "128x64");
+  CHECK(tiles("4096", "4096", "f32", "(a[i, k] * b[k, j] + exp(a[i, k]) * sin(b[k, j]))") ==
+        "64x64");
 }

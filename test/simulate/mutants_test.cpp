@@ -193,14 +193,38 @@ TEST_CASE("every mutant of rows that several warps share is found", "[mutants]")
   CHECK(tally.missed == Texts(4, "no guard"));
 }
 
-TEST_CASE("every mutant of a tile in shared memory is found", "[mutants]") {
+namespace {
+
+/// The mutants of a product of f32 in a stated tile.
+Tally mutate_tile(const std::string& fields,
+                  const std::vector<std::pair<std::string, int64_t>>& sizes) {
   std::string text = product;
   for (const char* factor : {"a : f16", "b : f16"})
     text.replace(text.find(factor), 7, std::string(factor).replace(4, 3, "f32"));
-  Tally tally = mutate(text, {{"M", 67}, {"N", 70}, {"K", 37}});
+  return mutate(text, sizes, {},
+                "steps:\n- kernel: c\n  variants:\n  - fields: {" + fields + "}\n");
+}
+
+} // namespace
+
+TEST_CASE("every mutant of a tile in shared memory is found", "[mutants]") {
+  Tally tally = mutate_tile("threads: 256, block_m: 64, block_n: 64, block_k: 16, thread_m: 4, "
+                            "thread_n: 4, stage: true",
+                            {{"M", 67}, {"N", 70}, {"K", 37}});
   CHECK(tally.mutants > 10);
   // A whole chunk is also right where the sum ends: what lies behind is 0.
   CHECK(tally.missed == Texts{"no guard"});
+}
+
+TEST_CASE("every mutant of a tile with chunks under way is found", "[mutants]") {
+  Tally tally = mutate_tile("threads: 64, block_m: 16, block_n: 32, block_k: 4, thread_m: 2, "
+                            "thread_n: 4, warp_m: 16, warp_n: 16, pipeline: 3, stage: true",
+                            {{"M", 19}, {"N", 35}, {"K", 38}});
+  CHECK(tally.mutants > 50);
+  // The first two chunks lie in the sum at this size.
+  Texts missed(4, "cp.async.ca.4.b32 without predicate");
+  missed.push_back("no guard");
+  CHECK(tally.missed == missed);
 }
 
 TEST_CASE("every mutant of a product whose lines begin anywhere is found", "[mutants]") {

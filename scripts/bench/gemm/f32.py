@@ -6,7 +6,7 @@
 
 Random normal f32 data; operands rotate over more than three times the L2; medians of CUDA-event times. `IEEE` and `TF32`
 are the ratios of cuBLAS's time, without and with `allow_tf32`, over ours: above 1 we are faster. Errors are relative to the
-largest value of a float64 product. Running needs nvcc, a CUDA device and PyTorch; folders may be copied in between.
+largest value of a float64 product. Sizes in SPECIALIZED may run in parts. Running needs nvcc, a CUDA device and PyTorch; folders may be copied in between.
 """
 import concurrent.futures
 import ctypes
@@ -16,8 +16,9 @@ import sys
 
 TARGET = "sm_80"
 DEVICE = "h200"
-SHAPES = ["1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "8192x8192x8192", "256x4096x4096", "4100x4092x4096",
-          "2049x2047x2049"]
+SHAPES = ["1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "8192x8192x8192", "256x4096x4096", "128x128x4096",
+          "64x4096x4096", "4100x4092x4096", "2049x2047x2049", "4095x4097x4095"]
+SPECIALIZED = "M=256,N=4096,K=4096;M=128,N=128,K=4096"
 NAMES = ["gemm_f32_nn", "gemm_f32_nt"]
 WAYS = {"f32": [], "tf32": ["--allow-tf32"], "tf32x3": ["--error-budget=1e-5"], "bf16x3": ["--error-budget=1e-4"]}
 
@@ -27,7 +28,8 @@ def generate(tangc, folder):
     for way, options in WAYS.items():
         (folder / way).mkdir(parents=True, exist_ok=True)
         for name in NAMES:
-            subprocess.run([tangc, here / f"{name}.tg", "--target", f"{TARGET}:{DEVICE}", "-d", folder / way, *options],
+            subprocess.run([tangc, here / f"{name}.tg", "--target", f"{TARGET}:{DEVICE}", "-d", folder / way,
+                            f"--specialize={SPECIALIZED}", *options],
                            check=True)
 
 
