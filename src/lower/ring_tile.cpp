@@ -2,6 +2,7 @@
 // shared memory, and a thread's values of the next term loaded while it combines those of this one.
 // A warp owns warp_m x warp_n points, its threads groups of neighbours side by side in it.
 #include "base/check.h"
+#include "lower/fragments.h"
 #include "lower/ring_operand.h"
 
 namespace tang::lower {
@@ -31,18 +32,12 @@ public:
   }
 
 private:
-  ValueId thread_mode(const char* name, int extent) {
-    VarId id = b_.values().add_var({name, Type::index, 0, extent - 1});
-    b_.kernel().threads.push_back({id, extent});
-    return b_.values().variable(id);
-  }
-
   /// The modes of threads and blocks.
   void place() {
     auto& v = b_.values();
     ValueId number = v.integer(0);
     auto mode = [&](const char* name, int extent) {
-      ValueId digit = thread_mode(name, extent);
+      ValueId digit = thread_mode(b_, name, extent);
       number = v.add(number, v.mul(digit, v.integer(threads_)));
       threads_ *= extent;
       return digit;

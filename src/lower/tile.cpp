@@ -17,7 +17,7 @@ namespace {
 class TileEmitter {
 public:
   explicit TileEmitter(const Emission& e)
-      : frame_(e), e_(e), g_(e.graph), f_(e.fields), c_(frame_.c), r_(frame_.r), b_(frame_.b),
+      : frame_(e), e_(e), f_(e.fields), c_(frame_.c), r_(frame_.r), b_(frame_.b),
         terms_(frame_.terms), axes_(frame_.axes), sides_(frame_.sides), operands_(frame_.operands) {
   }
 
@@ -260,7 +260,6 @@ private:
 
   TileFrame frame_;
   const Emission& e_;
-  const graph::Graph& g_;
   const plan::Fields& f_;
   const Comprehension& c_;
   const graph::Reduction& r_;
