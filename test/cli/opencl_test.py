@@ -1,4 +1,5 @@
 """OpenCL: the files, the header, what the launcher refuses, and programs that a device builds and runs."""
+import json
 import os
 import pathlib
 import re
@@ -6,7 +7,12 @@ import shutil
 import subprocess
 import unittest
 
-from support import CliTest, main
+from support import ROOT, CliTest, main
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 if "POCL_CACHE_DIR" in os.environ:
     pathlib.Path(os.environ["POCL_CACHE_DIR"]).mkdir(parents=True, exist_ok=True)
@@ -150,6 +156,13 @@ class Files(CliTest):
         self.assertRegex((self.dir / "out/chain.opencl.cl").read_text(), r"long \w+_begin")
         self.assertNotIn("(char *)workspace", (self.dir / "out/chain.opencl.launcher.c").read_text())
         self.assertIn("whole_buffers\n", (self.dir / "out/chain.opencl.spec").read_text())
+        self.tangc("chain.tg", "-t", "opencl", "-d", "out", "-O0", "--emit=report")
+        report = json.loads((self.dir / "out/chain.opencl.sol.json").read_text())
+        self.assertTrue(report["manifest"]["whole_buffers"])
+        if jsonschema:
+            schema = json.loads((ROOT / "grammar/sol.schema.json").read_text())
+            faults = jsonschema.Draft202012Validator(schema).iter_errors(report)
+            self.assertEqual([fault.message for fault in faults], [])
 
     def test_kernels_that_are_read_back_are_the_same(self):
         self.file("chain.tg", CHAIN)

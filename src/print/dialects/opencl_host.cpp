@@ -21,6 +21,7 @@ void declare_session(TextWriter& out, const Session& session) {
   out.raw("// The kernels in a context, and the queue that calls go to: `stream` points to one.");
   out.raw("// Buffers of a call, `workspace` too, are `cl_mem`, and `bytes` is the size of the "
           "workspace.");
+  out.raw("// A buffer with fewer bytes than its tensor is refused as TG_E_DIM.");
   out.raw("// A call sets arguments of the kernels: one thread at a time uses a session.");
   out.raw("typedef struct {");
   out.raw("  struct _cl_command_queue *queue;");
