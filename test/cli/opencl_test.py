@@ -161,6 +161,7 @@ class Files(CliTest):
         self.assertTrue(report["manifest"]["whole_buffers"])
         if jsonschema:
             schema = json.loads((ROOT / "grammar/sol.schema.json").read_text())
+            schema.pop("$id")  # which some versions take for a place to look at
             faults = jsonschema.Draft202012Validator(schema).iter_errors(report)
             self.assertEqual([fault.message for fault in faults], [])
 
