@@ -8,8 +8,11 @@ namespace tang::print {
 namespace {
 
 constexpr std::string_view includes[] = {"#define CL_TARGET_OPENCL_VERSION 120",
-                                         "#include <CL/cl.h>", "#include <stdbool.h>",
-                                         "#include <stddef.h>", "#include <stdint.h>"};
+                                         "#include <CL/cl.h>",
+                                         "#include <math.h>",
+                                         "#include <stdbool.h>",
+                                         "#include <stddef.h>",
+                                         "#include <stdint.h>"};
 
 /// `CL/cl.h` names pointers to these structures, so that headers need not include it.
 void declare_session(TextWriter& out, const Session& session) {
