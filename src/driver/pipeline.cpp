@@ -219,20 +219,6 @@ graph::Graph split(graph::Graph graph, const schedule::Machine& machine, bool ba
   return graph;
 }
 
-/// Reports kernels that the target cannot run, at the first equation of each.
-bool check_kernels(const Variant& variant, const targets::Target& target, Sink& sink) {
-  std::vector<Span> places(variant.program.kernels.size());
-  for (const kernel::Step& step : variant.program.steps)
-    if (const auto* dispatch = std::get_if<kernel::Dispatch>(&step.node);
-        dispatch && !dispatch->nodes.empty())
-      for (const kernel::Variant& v : dispatch->variants)
-        places[v.kernel.value] = variant.graph.nodes[dispatch->nodes[0]].span;
-  bool good = true;
-  for (size_t i = 0; i < places.size(); ++i)
-    good = check_kernel(variant.program.kernels[i], places[i], target, sink) && good;
-  return good;
-}
-
 /// From a rewritten graph to a legal program; `general`: for all sizes. Empty, and reported, where
 /// it cannot run as stated.
 std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, const Input& input,
@@ -296,7 +282,7 @@ std::optional<Variant> compile_variant(const graph::Graph& graph, bool general, 
   auto proved = [&](int proofs) { stages.done("prove", fmt::format("{} proofs", proofs)); };
   proved(kernel::prove(result.program, "lower"));
 
-  if (!check_kernels(result, target, sink)) return std::nullopt;
+  if (!check_kernels(result.program, result.graph, target, sink)) return std::nullopt;
 
   // What the target lacks is taken out, so that printing decides nothing.
   auto after = [&](const legalize::Pass& pass) {

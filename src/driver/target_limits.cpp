@@ -70,4 +70,18 @@ bool check_kernel(const Kernel& kernel, Span place, const targets::Target& targe
   return true;
 }
 
+bool check_kernels(const Program& program, const graph::Graph& graph, const targets::Target& target,
+                   Sink& sink) {
+  std::vector<Span> places(program.kernels.size());
+  for (const Step& step : program.steps)
+    if (const auto* dispatch = std::get_if<Dispatch>(&step.node);
+        dispatch && !dispatch->nodes.empty())
+      for (const kernel::Variant& v : dispatch->variants)
+        places[v.kernel.value] = graph.nodes[dispatch->nodes[0]].span;
+  bool good = true;
+  for (size_t i = 0; i < places.size(); ++i)
+    good = check_kernel(program.kernels[i], places[i], target, sink) && good;
+  return good;
+}
+
 } // namespace tang::driver

@@ -9,6 +9,7 @@ struct Capabilities {
   bool int64 = true;                   ///< has 64-bit integers
   bool narrow_index = true;            ///< 32-bit address arithmetic is cheaper than 64-bit
   int64_t static_shared_bytes = 49152; ///< that a kernel may declare
+  bool dynamic_shared = true;          ///< a launcher may ask for more
   int64_t max_blocks = 2147483647;     ///< blocks of one launch, numbered along one axis
   /// Launches bind a buffer from multiples of these bytes on; 0: from its beginning alone.
   int64_t buffer_alignment = 1;

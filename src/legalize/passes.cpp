@@ -18,7 +18,7 @@ constexpr Pass rows[] = {
     {"drop_decided", "no condition is a constant", false, always, drop_decided},
     {"linearize", "memory is addressed by one offset", false, always, linearize},
     {"place_shared", "no kernel declares more shared memory than it may", false,
-     [](const Capabilities& c) { return c.hardware_grid; }, place_shared},
+     [](const Capabilities& c) { return c.hardware_grid && c.dynamic_shared; }, place_shared},
     {"offset_bindings", "constant offsets of whole tensors are added by the launcher", false,
      always, offset_bindings},
     {"type_indices", "addresses have a machine type, and each width a kernel", false, always,

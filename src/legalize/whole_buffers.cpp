@@ -119,7 +119,7 @@ private:
         variant.condition = host_.both(variant.condition, fits);
       }
       variant.scalars.push_back(offset);
-      binding.offset = {};
+      binding.offset = host_.integer(0, Type::i64);
     }
   }
 

@@ -91,11 +91,14 @@ Json manifest_json(const ReportInput& input) {
     arguments.push_back(program.buffers[argument.value].name);
   for (const Slot& slot : program.slots)
     workspace.push_back({{"bytes", host_text(program, slot.bytes)}, {"align", 256}});
-  return {{"kernels", kernels},
-          {"bindings", bindings},
-          {"arguments", arguments},
-          {"workspace", workspace},
-          {"launches", launches(input, program.steps)}};
+  Json manifest = {{"kernels", kernels},
+                   {"bindings", bindings},
+                   {"arguments", arguments},
+                   {"workspace", workspace}};
+  // Every buffer of the workspace is bound as all of it, and scalars say where it begins.
+  if (program.whole_buffers) manifest["whole_buffers"] = true;
+  manifest["launches"] = launches(input, program.steps);
+  return manifest;
 }
 
 } // namespace tang::report

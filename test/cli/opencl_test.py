@@ -1,11 +1,18 @@
 """OpenCL: the files, the header, what the launcher refuses, and programs that a device builds and runs."""
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
 
-from support import CliTest, main
+from support import ROOT, CliTest, main
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 if "POCL_CACHE_DIR" in os.environ:
     pathlib.Path(os.environ["POCL_CACHE_DIR"]).mkdir(parents=True, exist_ok=True)
@@ -134,12 +141,41 @@ class Files(CliTest):
             able = f"tg_host_able(device, queue, 256, 0, {'true' if wanted else 'false'})"
             self.assertIn(able, (self.dir / f"out/{name}.opencl.launcher.c").read_text())
 
+    def test_more_tensors_than_a_kernel_can_be_given(self):
+        names = [f"x{i}" for i in range(48)]
+        self.file("many.tg", "tg 1\ngraph many\n" + "".join(f"input {n} : f32[4]\n" for n in names) +
+                  "y[i] = " + " + ".join(f"{n}[i]" for n in names) + "\noutput y : f32[4]\n")
+        self.tangc("many.tg", "-t", "sm_80", "-d", "out")
+        err = self.tangc("many.tg", "-t", "opencl", "-d", "out", code=1).err
+        self.assertIn("many.tg:52", err)
+        self.assertIn("it reads and writes 49 tensors, and 48 are the most", err)
+
     def test_a_workspace_is_bound_whole(self):
         self.file("chain.tg", CHAIN)
         self.tangc("chain.tg", "-t", "opencl", "-d", "out", "-O0", "--emit=source,launcher,spec")
         self.assertRegex((self.dir / "out/chain.opencl.cl").read_text(), r"long \w+_begin")
         self.assertNotIn("(char *)workspace", (self.dir / "out/chain.opencl.launcher.c").read_text())
         self.assertIn("whole_buffers\n", (self.dir / "out/chain.opencl.spec").read_text())
+        self.tangc("chain.tg", "-t", "opencl", "-d", "out", "-O0", "--emit=report")
+        report = json.loads((self.dir / "out/chain.opencl.sol.json").read_text())
+        self.assertTrue(report["manifest"]["whole_buffers"])
+        if jsonschema:
+            schema = json.loads((ROOT / "grammar/sol.schema.json").read_text())
+            schema.pop("$id")  # which some versions take for a place to look at
+            faults = jsonschema.Draft202012Validator(schema).iter_errors(report)
+            self.assertEqual([fault.message for fault in faults], [])
+
+    def test_kernels_that_are_read_back_are_the_same(self):
+        self.file("chain.tg", CHAIN)
+        self.tangc("chain.tg", "-t", "opencl", "-d", "out", "-O0", "--emit=source,launcher,spec")
+        self.tangc("out/chain.opencl.spec", "-t", "opencl", "-d", "back", "--emit=source,launcher")
+        for kind in "cl", "launcher.c":
+            first, again = ((self.dir / name).read_text().splitlines()[3:]
+                            for name in (f"out/chain.opencl.{kind}", f"back/chain.opencl.opencl.{kind}"))
+            # The source as data begins with another head.
+            numbers = re.compile(r"^ *[0-9]+,")
+            self.assertEqual([line for line in first if not numbers.match(line)],
+                             [line for line in again if not numbers.match(line)])
 
     @unittest.skipUnless(shutil.which("cc") and shutil.which("g++"), "no compiler")
     def test_the_header_needs_no_other(self):

@@ -107,3 +107,18 @@ TEST_CASE("without 64-bit integers a launcher refuses what has no number", "[who
   CHECK(at(large, v.condition, 2147483647 / 30) == 1);
   CHECK(at(large, v.condition, 2147483647 / 30 + 1) == 0);
 }
+
+TEST_CASE("shared memory is placed only where a launcher can ask for it", "[whole_buffers]") {
+  for (bool dynamic : {true, false}) {
+    Sample sample;
+    Kernel k = sample.kernel(0);
+    TensorId big = k.add(
+        {"big", ElemType::f32, Memory::shared, {k.values.integer(64)}, {k.values.integer(1)}});
+    k.body.insert(k.body.begin(), {Allocate{big}});
+    Program p = sample.program({std::move(k)});
+    Capabilities c;
+    c.static_shared_bytes = 128, c.dynamic_shared = dynamic;
+    legalize(p, c, {});
+    CHECK(p.kernels[0].shared_bytes == (dynamic ? 256 : 0));
+  }
+}

@@ -287,3 +287,26 @@ TEST_CASE("row variants: what a launcher can tell, the general one last", "[row]
     CHECK(width("bf16") == 8);
   }
 }
+
+TEST_CASE("without shuffles a block has one row, and not more threads than meet in its memory",
+          "[row]") {
+  auto few = as_written(dims + "s[i] = sum[j] x[i, j]\noutput s : f32[M]\n", without_shuffles());
+  REQUIRE(few.text() == "row[s]");
+  for (const auto& v : few.kernel().variants) {
+    CHECK(v.fields.rows == 1);
+    CHECK(v.fields.threads <= 256);
+  }
+  CHECK(few.kernel().variants.back().when.empty());
+  CHECK(few.kernel().variants.back().fields.threads == 256);
+
+  // 2 turns of 8 bytes: 9 sums of 256 threads would need 36864 bytes.
+  std::string sums, outputs;
+  for (int i = 0; i < 9; ++i) {
+    sums += fmt::format("s{0}[i] = sum[j] x[i, j] * {0}\n", i);
+    outputs += fmt::format("output s{0} : f32[M]\n", i);
+  }
+  auto many = as_written(dims + sums + outputs, without_shuffles());
+  REQUIRE(many.kernel().nodes.size() == 9);
+  for (const auto& v : many.kernel().variants) CHECK(v.fields.threads <= 128);
+  CHECK(many.kernel().variants.back().fields.threads == 128);
+}

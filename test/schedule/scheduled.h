@@ -43,6 +43,13 @@ inline Graph rewritten(Graph graph, int level = 2) {
 inline Machine gpu() {
   return {};
 }
+/// Threads in blocks that meet in shared memory alone.
+inline Machine without_shuffles() {
+  Machine machine;
+  machine.warp_shuffle = false, machine.warp = 1, machine.max_threads = 256;
+  machine.shared_bytes = machine.dynamic_shared_bytes = 32768;
+  return machine;
+}
 inline Machine core() {
   Machine machine;
   machine.hardware_grid = false, machine.max_threads = machine.warp = 1;

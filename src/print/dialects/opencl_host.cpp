@@ -8,8 +8,11 @@ namespace tang::print {
 namespace {
 
 constexpr std::string_view includes[] = {"#define CL_TARGET_OPENCL_VERSION 120",
-                                         "#include <CL/cl.h>", "#include <stdbool.h>",
-                                         "#include <stddef.h>", "#include <stdint.h>"};
+                                         "#include <CL/cl.h>",
+                                         "#include <math.h>",
+                                         "#include <stdbool.h>",
+                                         "#include <stddef.h>",
+                                         "#include <stdint.h>"};
 
 /// `CL/cl.h` names pointers to these structures, so that headers need not include it.
 void declare_session(TextWriter& out, const Session& session) {
@@ -21,6 +24,7 @@ void declare_session(TextWriter& out, const Session& session) {
   out.raw("// The kernels in a context, and the queue that calls go to: `stream` points to one.");
   out.raw("// Buffers of a call, `workspace` too, are `cl_mem`, and `bytes` is the size of the "
           "workspace.");
+  out.raw("// A buffer with fewer bytes than its tensor is refused as TG_E_DIM.");
   out.raw("// A call sets arguments of the kernels: one thread at a time uses a session.");
   out.raw("typedef struct {");
   out.raw("  struct _cl_command_queue *queue;");
