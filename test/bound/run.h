@@ -42,7 +42,7 @@ inline Graph rewritten(Graph graph) {
 inline std::vector<plan::Step> steps_of(const Graph& graph, const std::vector<Node>& nodes,
                                         bool together) {
   std::vector<plan::Step> steps;
-  plan::KernelPlan all{"all", {}, {}, {{}}, ""};
+  plan::KernelPlan all{"all", {}, {}, {{}}};
   for (uint32_t n = 0; n < nodes.size(); ++n) {
     if (const auto* recur = std::get_if<Recur>(&nodes[n].definition)) {
       steps.push_back({plan::RecurPlan{n, steps_of(graph, recur->body, false)}});
@@ -51,7 +51,7 @@ inline std::vector<plan::Step> steps_of(const Graph& graph, const std::vector<No
     all.nodes.push_back(n);
     const auto& c = std::get<Comprehension>(nodes[n].definition);
     if (!together)
-      steps.push_back({plan::KernelPlan{graph[c.results[0].tensor].name, {}, {n}, {{}}, ""}});
+      steps.push_back({plan::KernelPlan{graph[c.results[0].tensor].name, {}, {n}, {{}}}});
   }
   if (together) steps.insert(steps.begin(), {all});
   return steps;

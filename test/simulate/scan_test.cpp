@@ -71,6 +71,18 @@ TEST_CASE("scans along rows agree at every length", "[scan]") {
       }
 }
 
+TEST_CASE("threads that cannot shuffle scan in shared memory", "[scan]") {
+  for (const std::string& text : {forms, members})
+    for (int64_t length : {1, 17, 33, 128, 500, 1025})
+      for (auto choice : all_variants) {
+        INFO(text.substr(0, 20) << ", T = " << length);
+        Compiled program =
+            compile({text, "scan.tg", "opencl", 2, {{"B", 3}, {"T", length}}, false, "", true});
+        CHECK(simulate(program, data_of(program, 7), variants(choice)).faults ==
+              std::vector<std::string>());
+      }
+}
+
 TEST_CASE("scans of bound sizes, of one row and of none agree", "[scan]") {
   const std::string row = R"(tg 1
 graph row
