@@ -249,10 +249,15 @@ private:
     if (!f_.e.machine.warp_shuffle) meeting_.reserve(types);
     auto outer = f_.terms.exchange_state(acc.state());
     if (f_.f.chunks) {
+      // Each of the two visits loads what it needs.
+      Comprehension elements = c, values = c;
+      elements.results.clear();
+      values.reduction.reset(), values.scan.reset();
+      const Comprehension *first[] = {&elements}, *second[] = {&values};
       acc.init();
-      vectors_.over_vectors(self, {}, LoopKind::serial, scan_own);
+      vectors_.over_vectors(first, {}, LoopKind::serial, scan_own);
       across(acc, &before);
-      vectors_.over_vectors(self, {}, LoopKind::serial, results);
+      vectors_.over_vectors(second, {}, LoopKind::serial, results);
     } else {
       all.init();
       vectors_.over_vectors(self, {}, LoopKind::serial, [&](const RowVector& at) {

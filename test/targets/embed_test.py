@@ -35,7 +35,7 @@ CASES = [
     (edit("sm_75.yaml", "name: sm_75", "name: sm_70"), "the file holds `sm_70`"),
     (edit("sm_75.yaml", "default_device: t4", "default_device: t5"), "there is no device `t5`"),
     (edit("sm_75.yaml", "default_device: t4", "default_device: generic-arm"), "`generic-arm` does not run `sm_75`"),
-    (edit("devices/t4.yaml", "runs: [sm_75]", "runs: [sm_75, sm_74]"), "runs `sm_74`, which is no target"),
+    (edit("devices/t4.yaml", "runs: [opencl, sm_75]", "runs: [opencl, sm_75, sm_74]"), "runs `sm_74`, which is no target"),
     (edit("devices/t4.yaml", "sm_count: 40", "sm_count: forty"), "t4.yaml:7:13: error: `sm_count` must be a whole number"),
     (lambda root: (root / "index.yaml").unlink(), "cannot read the file"),
 ]
