@@ -13,22 +13,14 @@ namespace {
 /// What a kernel uses that not every target has.
 struct Needs {
   bool shared = false, shuffle = false, f64 = false;
-  int64_t shared_bytes = 0;
 };
 
 Needs needs_of(const Kernel& kernel) {
   Needs needs;
   for_each_stmt(kernel.body, [&](const Stmt& stmt) {
-    if (std::holds_alternative<Shfl>(stmt.node)) needs.shuffle = true;
+    needs.shuffle |= std::holds_alternative<Shfl>(stmt.node);
     const auto* allocate = std::get_if<Allocate>(&stmt.node);
-    if (!allocate || kernel[allocate->tensor].memory != Memory::shared) return;
-    const Tensor& tensor = kernel[allocate->tensor];
-    int64_t last = 0;
-    for (size_t i = 0; i < tensor.shape.size(); ++i)
-      last += (*kernel.values.as_integer(tensor.shape[i]) - 1) *
-              *kernel.values.as_integer(tensor.stride[i]);
-    needs.shared = true;
-    needs.shared_bytes += graph::bytes_of(tensor.type, last + 1);
+    needs.shared |= allocate && kernel[allocate->tensor].memory == Memory::shared;
   });
   needs.f64 = print::computes_in(kernel, Type::f64) ||
               std::any_of(kernel.tensors.begin(), kernel.tensors.end(),
@@ -64,9 +56,9 @@ bool check_kernel(const Kernel& kernel, Span place, const targets::Target& targe
   int64_t most = target.has(Feature::dynamic_shared_memory)
                      ? target.limit(LimitKey::dynamic_shared_bytes)
                      : target.limit(LimitKey::static_shared_bytes);
-  if (needs.shared_bytes > most)
-    return refuse(fmt::format("it uses {} bytes of shared memory, and {} are the most",
-                              needs.shared_bytes, most));
+  if (int64_t bytes = declared_bytes(kernel); bytes > most)
+    return refuse(
+        fmt::format("it uses {} bytes of shared memory, and {} are the most", bytes, most));
   return true;
 }
 

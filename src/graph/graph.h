@@ -115,6 +115,11 @@ struct Comprehension {
   std::vector<Result> results; ///< at least one; all over `points` + own `extra`
 };
 
+/// The axis along which a node scans, or the first of those that it reduces.
+inline const Axis& axis_along(const Comprehension& node) {
+  return node.scan ? node.points[node.scan->axis] : node.reduction->axes[0];
+}
+
 struct Node;
 
 /// A sequential recurrence over a run-time extent (language.md 3, `recur`).

@@ -178,6 +178,11 @@ struct Kernel {
   int thread_count() const;
 };
 
+/// Elements from the first to the last of a tensor of constant shape; empty strides: row-major.
+int64_t element_span(const Kernel& kernel, const Tensor& tensor);
+/// Bytes of the shared tensors that a kernel declares.
+int64_t declared_bytes(const Kernel& kernel);
+
 /// Visits every statement of a body and its nested bodies, outermost first (bodies nest only as
 /// deep as emitters nest them).
 void for_each_stmt(const Body& body, const std::function<void(const Stmt&)>& visit);

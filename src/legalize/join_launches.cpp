@@ -43,18 +43,6 @@ std::vector<std::optional<size_t>> places(const std::vector<T>& first, const std
   return found;
 }
 
-/// Bytes that a kernel's shared tensors take where they are declared.
-int64_t declared_bytes(const Kernel& kernel) {
-  int64_t bytes = 0;
-  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
-    const auto* allocate = std::get_if<Allocate>(&stmt.node);
-    if (!allocate || kernel[allocate->tensor].memory != Memory::shared) return;
-    const Tensor& tensor = kernel[allocate->tensor];
-    bytes += graph::bytes_of(tensor.type, kernel.values.as_integer(tensor.shape[0]).value_or(0));
-  });
-  return bytes;
-}
-
 /// The number of blocks of a kernel, one of whose values it is.
 ValueId block_count(ValueStore& values, const std::vector<BlockMode>& blocks, Type type) {
   ValueId count = values.integer(1, type);

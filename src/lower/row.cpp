@@ -210,8 +210,7 @@ private:
     auto types = field_types(f_.g, c, f_.terms.prover(), f_.terms.real());
     const std::string& name = f_.g[c.results[0].tensor].name;
     Accumulator acc(f_.terms, r.monoid, name + "_acc", types),
-        before(f_.terms, r.monoid, name + "_before", types),
-        all(f_.terms, r.monoid, name + "_all", types);
+        before(f_.terms, r.monoid, name + "_before", types);
     std::vector<ExprId> terms(r.body.begin(), r.body.end());
     f_.terms.hoist(terms, r.filter);
     held_.allocate_kept(kept);
@@ -244,7 +243,6 @@ private:
         });
       });
     };
-    const Comprehension* self[] = {&c};
     allocate_elements(c);
     if (!f_.e.machine.warp_shuffle) meeting_.reserve(types);
     auto outer = f_.terms.exchange_state(acc.state());
@@ -259,7 +257,9 @@ private:
       across(acc, &before);
       vectors_.over_vectors(second, {}, LoopKind::serial, results);
     } else {
+      Accumulator all(f_.terms, r.monoid, name + "_all", types);
       all.init();
+      const Comprehension* self[] = {&c};
       vectors_.over_vectors(self, {}, LoopKind::serial, [&](const RowVector& at) {
         acc.init();
         scan_own(at);

@@ -11,10 +11,6 @@ using graph::ExprId;
 using graph::Op;
 using graph::TensorId;
 
-const Axis& axis_along(const Comprehension& c) {
-  return c.scan ? c.points[c.scan->axis] : c.reduction->axes[0];
-}
-
 bool RowMembers::defines(TensorId tensor) const {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Comprehension* c) {
     return std::any_of(c->results.begin(), c->results.end(),

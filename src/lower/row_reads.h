@@ -5,9 +5,6 @@
 
 namespace tang::lower {
 
-/// The axis along the row of a reduction with its bounds, or of a scan, which has none.
-const graph::Axis& axis_along(const graph::Comprehension& node);
-
 /// Comprehensions over common rows, in order. Results of theirs are no reads of memory.
 struct RowMembers {
   const graph::Graph& graph;

@@ -8,7 +8,7 @@ namespace tang::lower {
 /// One of the vectors that a thread visits.
 struct RowVector {
   ValueId chunk;
-  ValueId place; ///< where it would begin if the row were long enough (mirrored: end, from the end)
+  ValueId place; ///< where it would begin if the row were long enough, before 0 where mirrored
   ValueId own;   ///< whether it is, so that the vector is this thread's own; empty = always
   ValueId first; ///< its first element, in the row
 };

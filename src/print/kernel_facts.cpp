@@ -65,37 +65,11 @@ std::vector<ValueId> live_roots(const Kernel& kernel) {
   return roots;
 }
 
-int64_t element_span(const Kernel& kernel, const Tensor& tensor) {
-  int64_t last = 0, packed = 1;
-  for (size_t mode = tensor.shape.size(); mode-- > 0;) {
-    auto extent = kernel.values.as_integer(tensor.shape[mode]);
-    auto stride = tensor.stride.empty() ? std::optional(packed)
-                                        : kernel.values.as_integer(tensor.stride[mode]);
-    TANG_CHECK(extent && stride, "`{}` of kernel `{}` has no constant size", tensor.name,
-               kernel.name);
-    if (*extent == 0) return 0;
-    last += (*extent - 1) * *stride;
-    packed *= *extent;
-  }
-  return last + 1;
-}
-
 bool computes_in(const Kernel& kernel, Type type) {
   std::vector<ValueId> roots = live_roots(kernel);
   std::vector<ValueId> values = reachable(kernel.values, roots);
   return std::any_of(values.begin(), values.end(),
                      [&](ValueId id) { return kernel.values[id].type == type; });
-}
-
-int64_t declared_bytes(const Kernel& kernel) {
-  int64_t bytes = 0;
-  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
-    const auto* allocate = std::get_if<Allocate>(&stmt.node);
-    if (!allocate || kernel[allocate->tensor].memory != Memory::shared) return;
-    const Tensor& tensor = kernel[allocate->tensor];
-    bytes += graph::bytes_of(tensor.type, element_span(kernel, tensor));
-  });
-  return bytes;
 }
 
 } // namespace tang::print

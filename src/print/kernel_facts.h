@@ -10,13 +10,7 @@ void for_each_value(const kernel::Stmt& stmt, const std::function<void(kernel::V
 /// The values that statements with an effect need, and those of the definitions they need in turn.
 std::vector<kernel::ValueId> live_roots(const kernel::Kernel& kernel);
 
-/// Elements from the first to the last of a tensor of constant shape.
-int64_t element_span(const kernel::Kernel& kernel, const kernel::Tensor& tensor);
-
 /// Whether a value that the kernel needs is of a type.
 bool computes_in(const kernel::Kernel& kernel, kernel::Type type);
-
-/// Bytes of the shared tensors that a kernel declares.
-int64_t declared_bytes(const kernel::Kernel& kernel);
 
 } // namespace tang::print

@@ -130,7 +130,7 @@ private:
     ExprId extent;
     for (uint32_t n : kernel_.nodes)
       if (const auto& c = std::get<Comprehension>(nodes_[n].definition); c.reduction)
-        extent = c.scan ? c.points.back().extent : c.reduction->axes[0].extent;
+        extent = graph::axis_along(c).extent;
     if (auto fault = neighbours(extent)) return fault;
     int64_t held = int64_t{f_.threads} * f_.vector * f_.chunks;
     if (f_.chunks == 0 || at_most(extent, held)) return {};

@@ -83,8 +83,10 @@ private:
         out = precision;
         return;
       }
-    reader_.report(Kind::table_bad_value, reader_.place(fields, key),
-                   "`{}` is full, f16, bf16, tf32, i8, u8, tf32x3 or bf16x3, not `{}`", key, text);
+    std::vector<std::string_view> names;
+    for (plan::Precision precision : plan::all_precisions) names.push_back(plan::name(precision));
+    reader_.report(Kind::table_bad_value, reader_.place(fields, key), "`{}` is one of {}, not `{}`",
+                   key, fmt::join(names, ", "), text);
   }
   void value(const Table& fields, std::string_view name, int least, int greatest, int& out) {
     int64_t number = reader_.integer(fields, name);

@@ -39,14 +39,40 @@ bool have(const std::string& tool) {
   return std::system(("command -v " + tool + " > /dev/null 2>&1").c_str()) == 0;
 }
 
-std::string source_of(const Built& built, const std::string& dialect, print::PrintOptions options) {
+std::vector<Bytes> run_on_files(Folder& folder, const std::string& build,
+                                const std::vector<Bytes>& fields) {
+  auto file = [](size_t field) { return fmt::format("{}.bin", field); };
+  for (size_t i = 0; i < fields.size(); ++i)
+    folder.write(file(i), std::string(fields[i].begin(), fields[i].end()));
+  int built = folder.run(build);
+  INFO(folder.log);
+  REQUIRE(built == 0);
+  int status = folder.run("./main");
+  INFO(folder.log);
+  if (WEXITSTATUS(status) == 77) return {};
+  REQUIRE(status == 0);
+  std::vector<Bytes> results;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    std::string text = folder.read(file(i));
+    results.emplace_back(text.begin(), text.end());
+  }
+  return results;
+}
+
+print::SourceText printed(const Built& built, const std::string& dialect,
+                          const print::PrintOptions& options) {
   Sink sink;
   const print::Dialect* d = print::dialect_named(dialect);
   REQUIRE(d);
   auto source = print::print_source(built.parts(), *d, options, sink);
   for (const Diagnostic& diagnostic : sink.diagnostics()) UNSCOPED_INFO(diagnostic.message);
   REQUIRE(source);
-  return source->text;
+  return *source;
+}
+
+std::string source_of(const Built& built, const std::string& dialect,
+                      const print::PrintOptions& options) {
+  return printed(built, dialect, options).text;
 }
 
 namespace {
@@ -94,21 +120,10 @@ std::vector<Bytes> execute_c(const Built& built, const std::vector<int64_t>& dim
   std::vector<Bytes> results;
   for (const char* compiler : {"gcc", "clang"}) {
     if (!have(compiler)) continue;
-    for (size_t i = 0; i < fields.size(); ++i)
-      folder.write(fmt::format("{}.bin", i), std::string(fields[i].begin(), fields[i].end()));
     INFO(compiler);
     INFO(source);
-    int compiled = folder.run(std::string(compiler) + c_flags + "t.c main.c -o main -lm");
-    INFO(folder.log);
-    REQUIRE(compiled == 0);
-    int status = folder.run("./main");
-    INFO(folder.log);
-    REQUIRE(status == 0);
-    std::vector<Bytes> now;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      std::string text = folder.read(fmt::format("{}.bin", i));
-      now.emplace_back(text.begin(), text.end());
-    }
+    std::vector<Bytes> now =
+        run_on_files(folder, std::string(compiler) + c_flags + "t.c main.c -o main -lm", fields);
     if (!results.empty()) CHECK(results == now);
     results = now;
   }
@@ -136,7 +151,7 @@ void compile_cuda(const Built& built, const std::string& flags) {
 namespace {
 
 /// Copies the fields to the device, captures the launcher into a graph, runs it, copies them back.
-/// Exits with 4 without a device.
+/// Exits with 77 without a device.
 std::string device_main(const Built& built, const std::vector<int64_t>& dims,
                         const std::vector<Bytes>& fields) {
   print::PublicNames names = print::public_names(built.program, built.graph);
@@ -149,7 +164,7 @@ std::string device_main(const Built& built, const std::vector<int64_t>& dims,
                      "  if (!file || fread(data.data(), 1, size, file) != size) throw 1;\n"
                      "  fclose(file);\n  return data;\n}\nint main() {\n"
                      "  int count = 0;\n"
-                     "  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) return 4;\n"
+                     "  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) return 77;\n"
                      "  t_dims dims = {";
   for (int64_t dim : dims) text += fmt::format("{}, ", dim);
   text += "};\n  t_args args;\n";
@@ -194,24 +209,10 @@ std::vector<Bytes> execute_cuda(const Built& built, const std::vector<int64_t>& 
   folder.write("t.cu", source);
   folder.write("t.h", print::print_header(built.program, built.graph, targets, o));
   folder.write("main.cu", device_main(built, dims, fields));
-  for (size_t i = 0; i < fields.size(); ++i)
-    folder.write(fmt::format("{}.bin", i), std::string(fields[i].begin(), fields[i].end()));
   INFO(source);
-  int compiled = folder.run("nvcc -arch=sm_90 -Werror all-warnings t.cu main.cu -o main");
-  INFO(folder.log);
-  REQUIRE(compiled == 0);
-  int status = folder.run("./main");
-  INFO(folder.log);
-  if (WEXITSTATUS(status) == 4) {
-    WARN("no device: printed CUDA was not run");
-    return {};
-  }
-  REQUIRE(status == 0);
-  std::vector<Bytes> results;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    std::string text = folder.read(fmt::format("{}.bin", i));
-    results.emplace_back(text.begin(), text.end());
-  }
+  std::vector<Bytes> results =
+      run_on_files(folder, "nvcc -arch=sm_90 -Werror all-warnings t.cu main.cu -o main", fields);
+  if (results.empty()) WARN("no device: printed CUDA was not run");
   return results;
 }
 

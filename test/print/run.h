@@ -24,6 +24,11 @@ bool have(const std::string& tool);
 
 using Bytes = std::vector<uint8_t>;
 
+/// Builds `main` in the folder by a command, and runs it with the fields in the files `0.bin`,
+/// `1.bin`, ..., which it writes back. Empty where it exits with 77, for want of a device.
+std::vector<Bytes> run_on_files(Folder& folder, const std::string& build,
+                                const std::vector<Bytes>& fields);
+
 /// The bytes of a list of numbers.
 template <class T>
 Bytes bytes_of(const std::vector<T>& values) {
@@ -67,6 +72,10 @@ void check_golden(const std::string& name, const std::string& text);
 /// and by clang with warnings as errors, runs both, and checks that they print `expected`.
 void check_c(const Built& built, const std::string& main_text, const std::string& expected);
 
-std::string source_of(const Built& built, const std::string& dialect, print::PrintOptions options);
+print::SourceText printed(const Built& built, const std::string& dialect,
+                          const print::PrintOptions& options);
+/// Its text alone.
+std::string source_of(const Built& built, const std::string& dialect,
+                      const print::PrintOptions& options);
 
 } // namespace tang::print_test

@@ -9,21 +9,11 @@ namespace {
 
 constexpr const char* host = "cc -std=c11 -O1 -Wall -Wextra -Werror -pedantic ";
 
-print::SourceText printed(const Built& built, const print::PrintOptions& options) {
-  Sink sink;
-  const print::Dialect* dialect = print::dialect_named("opencl");
-  REQUIRE(dialect);
-  auto source = print::print_source(built.parts(), *dialect, options, sink);
-  for (const Diagnostic& diagnostic : sink.diagnostics()) UNSCOPED_INFO(diagnostic.message);
-  REQUIRE(source);
-  return *source;
-}
-
 /// Writes `t.cl`, `launcher.c` and `t.h`.
 void write_sources(const Folder& folder, const Built& built) {
   print::PrintOptions o = options("opencl");
   o.extension = ".cl";
-  print::SourceText source = printed(built, o);
+  print::SourceText source = printed(built, "opencl", o);
   std::vector<std::string> targets{"opencl"};
   folder.write("t.cl", source.text);
   folder.write("launcher.c", source.launcher);
@@ -63,12 +53,16 @@ std::string device_main(const Built& built, const std::vector<int64_t>& dims,
   text +=
       "  size_t bytes = t_opencl_workspace_bytes(&dims);\n"
       "  cl_mem workspace = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes + 1, NULL, NULL);\n"
+      "  const unsigned char nan = 0xff;\n"
+      "  if (clEnqueueFillBuffer(queue, workspace, &nan, 1, 0, bytes + 1, 0, NULL, NULL)) return "
+      "9;\n"
       "  int status = t_run(&args, &dims, workspace, bytes, &session);\n"
       "  if (status) printf(\"%s\", tg_status_string((tg_status)status));\n"
       "  FILE *file;\n";
   for (size_t i = 0; i < fields.size(); ++i)
     text +=
-        fmt::format("  clEnqueueReadBuffer(queue, d{0}, CL_TRUE, 0, {1}, f{0}, 0, NULL, NULL);\n"
+        fmt::format("  if ({1} && clEnqueueReadBuffer(queue, d{0}, CL_TRUE, 0, {1}, f{0}, 0, NULL, "
+                    "NULL)) return 9;\n"
                     "  file = fopen(\"{0}.bin\", \"wb\");\n"
                     "  fwrite(f{0}, 1, {1}, file);\n  fclose(file);\n",
                     i, fields[i].size());
@@ -109,24 +103,10 @@ std::vector<Bytes> execute_opencl(const Built& built, const std::vector<int64_t>
   }
   write_sources(folder, built);
   folder.write("main.c", device_main(built, dims, fields));
-  for (size_t i = 0; i < fields.size(); ++i)
-    folder.write(fmt::format("{}.bin", i), std::string(fields[i].begin(), fields[i].end()));
   INFO(folder.read("t.cl"));
-  int compiled = folder.run(std::string(host) + "launcher.c main.c -o main -lOpenCL");
-  INFO(folder.log);
-  REQUIRE(compiled == 0);
-  int status = folder.run("./main");
-  INFO(folder.log);
-  if (WEXITSTATUS(status) == 77) {
-    WARN("no device: printed OpenCL was not run");
-    return {};
-  }
-  REQUIRE(status == 0);
-  std::vector<Bytes> results;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    std::string text = folder.read(fmt::format("{}.bin", i));
-    results.emplace_back(text.begin(), text.end());
-  }
+  std::vector<Bytes> results =
+      run_on_files(folder, std::string(host) + "launcher.c main.c -o main -lOpenCL", fields);
+  if (results.empty()) WARN("no device: printed OpenCL was not run");
   return results;
 }
 

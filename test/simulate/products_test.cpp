@@ -218,12 +218,7 @@ int64_t count_of(const Outcome& outcome, std::string_view wanted) {
       if (row == wanted) sum += count;
   return sum;
 }
-int64_t tf32_products(const Outcome& outcome) {
-  return count_of(outcome, "mma.m16n8k8.f32.tf32");
-}
-int64_t bf16_products(const Outcome& outcome) {
-  return count_of(outcome, "mma.m16n8k16.f32.bf16");
-}
+constexpr const char *tf32_row = "mma.m16n8k8.f32.tf32", *bf16_row = "mma.m16n8k16.f32.bf16";
 
 /// By how much the largest output is off, beside itself, when each factor is one tf32.
 double error_of_single(const Form& form, const driver::TestVectors& data) {
@@ -248,45 +243,34 @@ double error_of_single(const Form& form, const driver::TestVectors& data) {
 
 } // namespace
 
-TEST_CASE("f32 under a budget runs as three tf32 products, far nearer than one", "[split]") {
-  // What f32 by itself leaves open: adding up, and rounding the outputs.
-  constexpr double tight = 2e-6;
-  for (const Form& form : forms) {
-    INFO(form.name);
-    Compiled compiled = compiled_for(split_product(form), "sm_80", {68, 76, 108});
-    driver::TestVectors data = data_of(compiled, 11);
-    data.tolerances[0] = tight;
-    CHECK(error_of_single(form, data) > 50 * tight);
-    Outcome outcome = simulate(compiled, data);
-    CHECK(outcome.faults == std::vector<std::string>());
-    // 2 x 2 blocks of 2 x 2 warps, 2 x 4 products of a depth of 8, 4 chunks of 32: each thrice.
-    CHECK(tf32_products(outcome) == 3 * 4 * 4 * 8 * 16);
-    // Sizes that cannot be copied 16 bytes at a time run as f32.
-    compiled.dims = {67, 61, 33};
-    data = data_of(compiled, 11);
-    data.tolerances[0] = tight;
-    outcome = simulate(compiled, data);
-    CHECK(outcome.faults == std::vector<std::string>());
-    CHECK(tf32_products(outcome) == 0);
-  }
-}
-
-TEST_CASE("f32 under a wider budget runs as three bf16 products, nearer than one of tf32",
-          "[split]") {
-  constexpr double tight = 3e-5;
-  for (const Form& form : forms) {
-    INFO(form.name);
-    Compiled compiled =
-        compiled_for(split_product(form, false, wide_budget), "sm_80", {68, 76, 108});
-    driver::TestVectors data = data_of(compiled, 11);
-    data.tolerances[0] = tight;
-    CHECK(error_of_single(form, data) > 3 * tight);
-    Outcome outcome = simulate(compiled, data);
-    CHECK(outcome.faults == std::vector<std::string>());
-    // 2 x 2 blocks of 2 x 2 warps, 2 x 4 products of a depth of 16, 4 chunks of 32: each thrice.
-    CHECK(bf16_products(outcome) == 3 * 4 * 4 * 8 * 8);
-    CHECK(tf32_products(outcome) == 0);
-  }
+TEST_CASE("f32 under a budget runs as three products of pieces, far nearer than one", "[split]") {
+  struct {
+    const char *budget, *row;
+    double tight, nearer; ///< what f32 leaves open beside the pieces, and one tf32 product by far
+    int64_t depth;        ///< of one product
+  } const ways[] = {{"rel 1e-5", tf32_row, 2e-6, 50, 8}, {wide_budget, bf16_row, 3e-5, 3, 16}};
+  for (const auto& way : ways)
+    for (const Form& form : forms) {
+      INFO(form.name << ", " << way.row);
+      Compiled compiled =
+          compiled_for(split_product(form, false, way.budget), "sm_80", {68, 76, 108});
+      driver::TestVectors data = data_of(compiled, 11);
+      data.tolerances[0] = way.tight;
+      CHECK(error_of_single(form, data) > way.nearer * way.tight);
+      Outcome outcome = simulate(compiled, data);
+      CHECK(outcome.faults == std::vector<std::string>());
+      // 2 x 2 blocks of 2 x 2 warps, 2 x 4 products, 4 chunks of 32: each thrice.
+      int64_t products = 3 * 4 * 4 * 8 * 4 * 32 / way.depth;
+      for (const char* row : {tf32_row, bf16_row})
+        CHECK(count_of(outcome, row) == (row == way.row ? products : 0));
+      // Sizes that cannot be copied 16 bytes at a time run as f32.
+      compiled.dims = {67, 61, 33};
+      data = data_of(compiled, 11);
+      data.tolerances[0] = way.tight;
+      outcome = simulate(compiled, data);
+      CHECK(outcome.faults == std::vector<std::string>());
+      for (const char* row : {tf32_row, bf16_row}) CHECK(count_of(outcome, row) == 0);
+    }
 }
 
 TEST_CASE("split products: the large tile, an epilogue, an empty sum", "[split]") {
@@ -297,7 +281,7 @@ TEST_CASE("split products: the large tile, an epilogue, an empty sum", "[split]"
     if (budget == wide_budget) data.tolerances[0] = 3e-5;
     Outcome outcome = simulate(compiled, data);
     CHECK(outcome.faults == std::vector<std::string>());
-    CHECK((budget == wide_budget ? bf16_products(outcome) : tf32_products(outcome)) > 0);
+    CHECK(count_of(outcome, budget == wide_budget ? bf16_row : tf32_row) > 0);
     compiled.dims = {72, 136, 0};
     CHECK(simulate(compiled, data_of(compiled, 3)).faults == std::vector<std::string>());
   }
@@ -324,14 +308,14 @@ TEST_CASE("split products of what is not finite are those of f32", "[split]") {
   if (budget == wide_budget) data.tolerances[0] = 1e-4;
   Outcome outcome = simulate(compiled, data);
   CHECK(outcome.faults == std::vector<std::string>());
-  CHECK((budget == wide_budget ? bf16_products(outcome) : tf32_products(outcome)) > 0);
+  CHECK(count_of(outcome, budget == wide_budget ? bf16_row : tf32_row) > 0);
 }
 
 TEST_CASE("without a budget f32 stays f32", "[split]") {
   Compiled compiled = compiled_for(product(forms[0], "f32", false, false), "sm_80", {40, 24, 40});
   Outcome outcome = simulate(compiled, data_of(compiled, 9));
   CHECK(outcome.faults == std::vector<std::string>());
-  CHECK(tf32_products(outcome) == 0);
+  CHECK(count_of(outcome, tf32_row) == 0);
 }
 
 TEST_CASE("stated tiles of split products", "[split]") {

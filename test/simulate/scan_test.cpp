@@ -27,12 +27,15 @@ before[b, t] = scan max[t exclusive] x[b, t]
 count[b, t] = scan sum[t exclusive] n[b, t]
 (a[b, t], h[b, t]) = scan affine[t](0.9 * g[b, t], x[b, t])
 (c[b, t], f[b, t], l[b, t]) = scan ends[t desc where n[b, t] > 0](1, x[b, t], x[b, t])
-y[b, t] = h[b, t] * g[b, t] + f[b, t] - l[b, t] + 0 * c[b, t] + 0 * a[b, t]
+y[b, t] = h[b, t] * g[b, t] + a[b, t]
+z[b, t] = f[b, t] - l[b, t]
 output up : f32[B, T]
 output down : bf16[B, T]
 output before : f32[B, T]
 output count : i64[B, T]
+output c : f32[B, T]
 output y : f32[B, T]
+output z : f32[B, T]
 )";
 
 /// Scans between other members of a row.
