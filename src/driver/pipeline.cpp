@@ -33,14 +33,6 @@ namespace {
 using targets::Feature;
 using targets::LimitKey;
 
-std::string count_of(const graph::Graph& graph) {
-  return fmt::format("{} nodes, {} terms", graph.nodes.size(), graph.exprs.size());
-}
-
-std::string count_of(const kernel::Program& program) {
-  return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
-}
-
 /// What was reached, where it was measured.
 int64_t per_us(const targets::Roof* roof) {
   return roof ? static_cast<int64_t>(roof->achievable.value_or(roof->hard) / 1e6) : 0;

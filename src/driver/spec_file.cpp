@@ -17,10 +17,6 @@ using targets::Feature;
 
 namespace {
 
-std::string count_of(const Program& program) {
-  return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
-}
-
 /// Whether memory is addressed by one number, and coordinates come from one.
 bool is_legal(const Kernel& kernel, bool grid) {
   bool flat = std::all_of(kernel.tensors.begin(), kernel.tensors.end(),

@@ -24,6 +24,14 @@ spdlog::logger& tracer() {
 
 } // namespace
 
+std::string count_of(const graph::Graph& graph) {
+  return fmt::format("{} nodes, {} terms", graph.nodes.size(), graph.exprs.size());
+}
+
+std::string count_of(const kernel::Program& program) {
+  return fmt::format("{} kernels, {} buffers", program.kernels.size(), program.buffers.size());
+}
+
 std::vector<std::string> stage_names() {
   std::vector<std::string> names{"parse"};
   for (const rewrite::Pass& pass : rewrite::passes()) names.emplace_back(pass.name);

@@ -1,6 +1,8 @@
 #pragma once
 // What a run tells about its stages: traces, times, dumps, and which one was the last to end.
 #include "driver/options.h"
+#include "graph/graph.h"
+#include "kernel/program.h"
 #include <chrono>
 #include <functional>
 
@@ -10,6 +12,10 @@ namespace tang::driver {
 std::vector<std::string> stage_names();
 /// Reports those that are neither a stage nor `all`.
 void check_stage_names(const std::vector<std::string>& names, Sink& sink);
+
+/// How much there is of what, in the words of a trace.
+std::string count_of(const graph::Graph& graph);
+std::string count_of(const kernel::Program& program);
 
 /// One chain of stages: the file's, or one target's. Time is counted from the end of one stage to
 /// the end of the next.

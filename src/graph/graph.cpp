@@ -19,7 +19,7 @@ bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b) {
   });
 }
 
-bool same(const Monoid& a, const Monoid& b) {
+bool same_monoid(const Monoid& a, const Monoid& b) {
   auto same_field = [](const MonoidField& x, const MonoidField& y) {
     return x.name == y.name && x.scalar == y.scalar && x.identity == y.identity &&
            same_axes(x.axes, y.axes);
@@ -33,7 +33,7 @@ bool same(const Monoid& a, const Monoid& b) {
 
 MonoidId Graph::add(Monoid monoid) {
   for (uint32_t i = 0; i < monoids.size(); ++i)
-    if (same(monoids[i], monoid)) return MonoidId(i);
+    if (same_monoid(monoids[i], monoid)) return MonoidId(i);
   monoids.push_back(std::move(monoid));
   return MonoidId(static_cast<uint32_t>(monoids.size() - 1));
 }

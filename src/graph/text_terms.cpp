@@ -1,4 +1,5 @@
 #include "graph/text_terms.h"
+#include "base/ascii.h"
 #include "base/check.h"
 #include "graph/reads.h"
 #include <cmath>
@@ -6,13 +7,6 @@
 
 namespace tang::graph {
 namespace {
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// Words that a name must not be: keywords of expressions, functions, reductions, types.
 const std::set<std::string, std::less<>>& reserved() {
@@ -33,7 +27,7 @@ const std::set<std::string, std::less<>>& reserved() {
 
 std::string legal(std::string_view wish) {
   std::string name;
-  for (char c : wish) name += is_letter(c) || is_digit(c) ? c : '_';
+  for (char c : wish) name += is_name_part(c) ? c : '_';
   if (name.empty() || is_digit(name[0])) name.insert(0, "t");
   return name;
 }

@@ -121,7 +121,7 @@ private:
   Sink& sink_;
 };
 
-std::optional<ElementCode> code_of(std::string_view descr) {
+std::optional<ElementCode> code_of_descr(std::string_view descr) {
   using Kind = ElementCode::Kind;
   if (descr.size() != 3 || (descr[0] != '<' && descr[0] != '|' && descr[0] != '='))
     return std::nullopt;
@@ -186,7 +186,7 @@ std::optional<Array> parse_npy(std::string_view bytes, std::string_view name, Si
     place.fail(what);
     return std::nullopt;
   };
-  auto code = code_of(header->descr);
+  auto code = code_of_descr(header->descr);
   if (!code)
     return fail(fmt::format("element type `{}`; real, integer and bool elements in little-endian "
                             "order are understood",

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<ElementCode> code_of(std::string_view dtype) {
+std::optional<ElementCode> code_of_dtype(std::string_view dtype) {
   using Kind = ElementCode::Kind;
   struct Row {
     std::string_view name;
@@ -134,7 +134,7 @@ std::optional<Array> Safetensors::tensor(const std::string& tensor, Sink& sink) 
                 tensor, what);
     return std::nullopt;
   };
-  auto code = code_of(entry.dtype);
+  auto code = code_of_dtype(entry.dtype);
   if (!code) return fail(fmt::format("has dtype `{}`, which is not understood", entry.dtype));
   auto count = element_count(entry.shape);
   auto size = count ? checked_mul(*count, code->bytes) : std::nullopt;
@@ -158,7 +158,7 @@ std::string safetensors_bytes(std::span<const NamedArray> tensors, bool unrounde
   for (const NamedArray& tensor : tensors) {
     bool real = tensor.array->scalar == Scalar::real;
     ElemType type = real && unrounded ? ElemType::f64 : tensor.type;
-    auto code = code_of(dtype_of(type));
+    auto code = code_of_dtype(dtype_of(type));
     TANG_CHECK(code && tensor.name != safetensors_metadata, "`{}` cannot be stored", tensor.name);
     entries.push_back({&tensor, type, *code});
   }

@@ -1,3 +1,4 @@
+#include "base/ascii.h"
 #include "base/checked.h"
 #include "layout/text.h"
 #include <algorithm>
@@ -8,12 +9,6 @@ namespace {
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 } // namespace
@@ -29,8 +24,8 @@ void TextReader::report(size_t begin, size_t end, std::string message) {
 void TextReader::expected(std::string_view what) {
   if (peek() == 0) return report(at_, at_, fmt::format("expected {}, and the text ends", what));
   size_t end = at_ + 1;
-  if (is_letter(text_[at_]) || is_digit(text_[at_]))
-    while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]))) ++end;
+  if (is_name_part(text_[at_]))
+    while (end < text_.size() && is_name_part(text_[end])) ++end;
   // A character of several bytes stays whole.
   while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xc0) == 0x80) ++end;
   report(at_, end, fmt::format("expected {}, not `{}`", what, text_.substr(at_, end - at_)));
@@ -48,9 +43,9 @@ bool TextReader::take(char c) {
 }
 
 std::string_view TextReader::peek_name() {
-  if (!is_letter(peek())) return {};
+  if (!is_name_start(peek())) return {};
   size_t end = at_;
-  while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]))) ++end;
+  while (end < text_.size() && is_name_part(text_[end])) ++end;
   return text_.substr(at_, end - at_);
 }
 

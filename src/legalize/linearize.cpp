@@ -28,7 +28,7 @@ ValueId span_of(ValueStore& s, const Tensor& tensor) {
   return row_major ? packed : s.add(last, s.integer(1));
 }
 
-void linearize(Kernel& kernel) {
+void linearize_kernel(Kernel& kernel) {
   ValueStore& s = kernel.values;
   ValueRewriter elements(s, [&](ValueId id) {
     const Value v = s[id];
@@ -51,7 +51,7 @@ void linearize(Kernel& kernel) {
 } // namespace
 
 void linearize(Program& program, const Capabilities&, const Options&) {
-  for (Kernel& kernel : program.kernels) linearize(kernel);
+  for (Kernel& kernel : program.kernels) linearize_kernel(kernel);
 }
 
 } // namespace tang::legalize

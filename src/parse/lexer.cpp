@@ -1,4 +1,5 @@
 #include "parse/lexer.h"
+#include "base/ascii.h"
 #include <array>
 #include <limits>
 
@@ -18,7 +19,7 @@ constexpr Word punctuation[] = {
 #undef TANG_PUNCTUATION
 #undef TANG_KEYWORD
 };
-constexpr Word keywords[] = {
+constexpr Word keyword_tokens[] = {
 #define TANG_PUNCTUATION(name, text)
 #define TANG_KEYWORD(name, text) {TokenKind::name, text},
 #include "parse/token.def"
@@ -72,16 +73,6 @@ constexpr Habit habits[] = {
     {"\xe2\x80\x9c", "strings stand in double quotes: `\"name\"`"},
     {"\xe2\x80\x9d", "strings stand in double quotes: `\"name\"`"},
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_name_part(char c) {
-  return is_name_start(c) || is_digit(c);
-}
 
 class Lexer {
 public:
@@ -158,7 +149,7 @@ private:
     size_t end = at_;
     while (end < text_.size() && is_name_part(text_[end])) ++end;
     std::string_view name = text_.substr(at_, end - at_);
-    for (const Word& keyword : keywords)
+    for (const Word& keyword : keyword_tokens)
       if (keyword.text == name) return push(keyword.kind, end);
     push(TokenKind::name, end);
   }

@@ -1,4 +1,5 @@
 // Numbers and strings: their shape, their value, and back.
+#include "base/ascii.h"
 #include "parse/lexer.h"
 #include <algorithm>
 #include <charconv>
@@ -7,14 +8,8 @@ namespace tang::parse {
 
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-bool is_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 bool is_hex_text(std::string_view t) {
   return t.size() > 1 && (t[1] == 'x' || t[1] == 'X');
@@ -59,7 +54,7 @@ NumberShape scan_number(std::string_view t) {
     i = skip_fraction(t, i, shape.is_real, is_digit);
     if (i < t.size() && (t[i] == 'e' || t[i] == 'E')) i = skip_exponent(t, i, shape);
   }
-  for (; i < t.size() && is_word(t[i]); ++i) shape.well_formed = false;
+  for (; i < t.size() && is_name_part(t[i]); ++i) shape.well_formed = false;
   shape.length = i;
   return shape;
 }

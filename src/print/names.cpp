@@ -1,17 +1,11 @@
 #include "print/names.h"
+#include "base/ascii.h"
 #include "base/check.h"
 #include <algorithm>
 
 namespace tang::print {
 
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 /// `__x`, `_X` and names with `__` inside belong to C, C++ and shading languages; `tg_` to the
 /// preludes.
@@ -25,7 +19,7 @@ bool belongs_to_implementation(const std::string& name) {
 
 std::string identifier(std::string_view text) {
   std::string out;
-  for (char c : text) out += is_letter(c) || is_digit(c) || c == '_' ? c : '_';
+  for (char c : text) out += is_name_part(c) ? c : '_';
   if (out.empty() || is_digit(out[0])) out.insert(out.begin(), '_');
   return out;
 }

@@ -18,7 +18,7 @@ std::string_view kind_of(Buffer::Kind kind) {
 Json kernel_entry(const ReportInput& input, KernelId id) {
   const Kernel& kernel = input.program.kernels[id.value];
   Json params = Json::array(), scalars = Json::array(), threads = Json::array();
-  for (TensorId param : kernel.params) {
+  for (kernel::TensorId param : kernel.params) {
     const Tensor& tensor = kernel[param];
     params.push_back({{"name", tensor.name},
                       {"format", std::string(graph::info(tensor.type).name)},

@@ -13,9 +13,9 @@ using namespace graph;
 
 namespace {
 
-class Sweep {
+class DeadNodeSweep {
 public:
-  explicit Sweep(Graph& graph) : graph_(graph) {}
+  explicit DeadNodeSweep(Graph& graph) : graph_(graph) {}
 
   /// Marks from the back; `live_` holds what is needed behind the list.
   void mark(const std::vector<Node>& nodes) {
@@ -86,7 +86,7 @@ private:
 } // namespace
 
 Graph drop_dead_nodes(Graph graph) {
-  Sweep sweep(graph);
+  DeadNodeSweep sweep(graph);
   for (TensorId id : graph.outputs) sweep.need(id);
   sweep.mark(graph.nodes);
   sweep.sweep(graph.nodes);

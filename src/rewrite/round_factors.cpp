@@ -21,9 +21,9 @@ using namespace graph;
 
 namespace {
 
-class Factors {
+class FactorRounding {
 public:
-  Factors(Graph& graph, const std::function<bool(ElemType)>& units)
+  FactorRounding(Graph& graph, const std::function<bool(ElemType)>& units)
       : graph_(graph), units_(units) {}
 
   void run() {
@@ -96,7 +96,7 @@ private:
 } // namespace
 
 Graph round_factors(Graph graph, const std::function<bool(ElemType)>& units) {
-  Factors(graph, units).run();
+  FactorRounding(graph, units).run();
   return graph;
 }
 

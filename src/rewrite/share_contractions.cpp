@@ -44,9 +44,10 @@ double operations(const Graph& graph, const Comprehension& c) {
   return count;
 }
 
-class Sharing {
+class ContractionSharing {
 public:
-  Sharing(Graph& graph, const RunsAsOne& runs_as_one) : graph_(graph), runs_as_one_(runs_as_one) {
+  ContractionSharing(Graph& graph, const RunsAsOne& runs_as_one)
+      : graph_(graph), runs_as_one_(runs_as_one) {
     for (const Tensor& tensor : graph.tensors)
       if (tensor.over) stored_over_.insert(tensor.over);
   }
@@ -111,7 +112,7 @@ private:
 
 Graph share_contractions(Graph graph, const RunsAsOne& runs_as_one) {
   bool changed = false;
-  for (Sharing sharing(graph, runs_as_one); sharing.step();) changed = true;
+  for (ContractionSharing sharing(graph, runs_as_one); sharing.step();) changed = true;
   return changed ? compact(std::move(graph)) : std::move(graph);
 }
 

@@ -31,9 +31,9 @@ struct Order {
   }
 };
 
-class Sharing {
+class StateSharing {
 public:
-  Sharing(Graph& graph, std::vector<Node>& nodes)
+  StateSharing(Graph& graph, std::vector<Node>& nodes)
       : graph_(graph), s_(graph.exprs), nodes_(nodes), gone_(nodes.size(), false) {
     for (Op better : {Op::max, Op::min})
       for (Scalar scalar : {Scalar::integer, Scalar::real})
@@ -144,7 +144,7 @@ private:
 Graph share_states(Graph graph) {
   bool changed = false;
   for_each_block(graph, [&](std::vector<Node>& nodes, const TensorSet&) {
-    changed |= Sharing(graph, nodes).run();
+    changed |= StateSharing(graph, nodes).run();
   });
   return compact(std::move(graph));
 }

@@ -8,7 +8,7 @@
 namespace tang::rewrite {
 
 struct Factors;
-using Names = std::unordered_map<graph::IndexId, graph::ExprId>;
+using IndexTerms = std::unordered_map<graph::IndexId, graph::ExprId>;
 
 /// The scores along a row, and their maximum where the program has it.
 struct SoftmaxRow {
@@ -27,7 +27,7 @@ struct WeightedSum {
   graph::ExprId weight;                   ///< over points, reduce axes and columns
   std::vector<graph::ExprId> over, under; ///< factors without a reduce index
   std::vector<graph::Axis> columns;       ///< point axes that the scores do not use
-  Names from_row;                         ///< indices of the row in terms of the sum's
+  IndexTerms from_row;                    ///< indices of the row in terms of the sum's
   size_t field = 0;                       ///< of the state that holds it
 };
 

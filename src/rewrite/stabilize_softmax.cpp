@@ -170,8 +170,8 @@ private:
   }
 
   /// The sum's indices in terms of the row's, its columns by fresh names.
-  Names to_row(const WeightedSum& sum, std::vector<Axis>& columns) {
-    Names names;
+  IndexTerms to_row(const WeightedSum& sum, std::vector<Axis>& columns) {
+    IndexTerms names;
     for (const auto& [theirs, mine] : sum.from_row) names[IndexId(s_[mine].ref)] = s_.index(theirs);
     columns = renamed(s_, sum.columns, next_index_, names);
     return names;
@@ -182,7 +182,7 @@ private:
     r.field_axes.emplace_back();
     for (const WeightedSum& sum : group_.sums) {
       std::vector<Axis> columns;
-      Names names = to_row(sum, columns);
+      IndexTerms names = to_row(sum, columns);
       r.body.push_back(substitute(s_, sum.weight, names));
       r.field_axes.push_back(std::move(columns));
     }
@@ -214,7 +214,7 @@ private:
 
   void add_value(Comprehension& made, const WeightedSum& sum, size_t count) {
     std::vector<Axis> columns;
-    Names names = to_row(sum, columns);
+    IndexTerms names = to_row(sum, columns);
     std::vector<ExprId> places;
     for (const Axis& axis : columns) places.push_back(s_.index(axis.index));
     ExprId row_max = s_.state(Op::acc, 0, Scalar::real);
@@ -262,7 +262,7 @@ private:
   }
 
   /// A factor of the sum over the new node's indices, with states for reads of the group.
-  ExprId with_row_values(const WeightedSum& sum, const Names& names, ExprId term) {
+  ExprId with_row_values(const WeightedSum& sum, const IndexTerms& names, ExprId term) {
     return rewrite_from(s_, term, [&](ExprId original, ExprId rebuilt) {
       const Expr& e = s_[original];
       if (e.op == Op::index) {

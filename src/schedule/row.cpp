@@ -114,14 +114,14 @@ bool row_values_only(const Graph& graph, const Comprehension& c, Role role,
 }
 
 /// The fields that one class of rows has.
-struct Shape {
+struct RowShape {
   int threads, rows, vector, chunks;
   int index_bits = 0;
 };
 
 /// The classes of rows in the order in which the launcher tries them; `width` elements are a
 /// vector.
-std::vector<Shape> shapes_of(const RowGroup& group, int width, const Machine& machine) {
+std::vector<RowShape> shapes_of(const RowGroup& group, int width, const Machine& machine) {
   // Without shuffles all threads of a block wait for each other, so it has one row, and not more
   // threads than meet in its memory.
   if (!machine.warp_shuffle && !group.scans)
@@ -241,7 +241,7 @@ plan::KernelPlan plan_row(const Graph& graph, const std::vector<graph::Node>& no
       bits = std::min(bits, graph::info(graph[id].type).bits);
   int most = machine.max_threads;
   if (!machine.warp_shuffle) most = most_threads(machine, fields_along(graph, nodes, group.nodes));
-  for (const Shape& shape : shapes_of(group, bits <= 16 ? 8 : 4, machine)) {
+  for (const RowShape& shape : shapes_of(group, bits <= 16 ? 8 : 4, machine)) {
     if (shape.threads > most && shape.chunks) continue;
     plan::Fields fields;
     fields.threads = std::min(shape.threads, most), fields.rows = shape.rows;

@@ -165,13 +165,13 @@ std::optional<std::string> why_no_stream(const Graph& graph, const Comprehension
 namespace {
 
 /// A tile of a block: rows, rows of a warp, terms of a step, steps under way, columns (0: all).
-struct Shape {
+struct StreamShape {
   int block_m, warp_m, block_n, pipeline, warp_n;
   bool holds; ///< only with rows held
 };
 // More rows of a warp reuse the stretch more often, and rows that are held are not loaded in every
 // step; a short stretch needs fewer registers. Measured: scripts/bench/attention.
-constexpr Shape shapes[] = {
+constexpr StreamShape shapes[] = {
     {128, 32, 64, 2, 0, false},  {128, 32, 32, 2, 0, false},  {64, 16, 32, 2, 0, true},
     {128, 16, 64, 2, 0, false},  {64, 16, 64, 2, 0, false},   {64, 16, 32, 2, 0, false},
     {64, 16, 16, 2, 0, false},   {32, 16, 16, 2, 0, false},   {64, 16, 32, 2, 256, false},
@@ -179,7 +179,7 @@ constexpr Shape shapes[] = {
 
 /// Few rows: more blocks of fewer rows, whose steps are shorter, are through sooner.
 struct ShortShape {
-  Shape shape;
+  StreamShape shape;
   int registers; ///< of a thread, at most
   int rows;      ///< of the problem, at most
 };
@@ -188,7 +188,7 @@ constexpr ShortShape short_shapes[] = {{{64, 16, 64, 2, 0, true}, 96, 4096},
 
 /// Fields of a shape that fits.
 std::optional<plan::Fields> fitting(const Graph& graph, const Streaming& s, const Machine& machine,
-                                    const Shape& shape) {
+                                    const StreamShape& shape) {
   plan::Fields f =
       fields(s, machine, shape.block_m, shape.warp_m, shape.block_n, shape.pipeline, shape.warp_n);
   f.hold_rows = with_rows(graph, s, f) <= most_with_rows;
@@ -218,7 +218,7 @@ plan::KernelPlan plan_stream(const Graph& graph, const Comprehension& c, const M
   kernel.emitter = plan::Emitter::stream;
   kernel.reason = "scores and what they weigh are two products over one streamed axis";
   std::optional<plan::Fields> general;
-  for (const Shape& shape : shapes)
+  for (const StreamShape& shape : shapes)
     if ((general = fitting(graph, *s, machine, shape))) break;
   if (!general) return kernel;
   auto rows = extent_of_rows(graph, c, *s);

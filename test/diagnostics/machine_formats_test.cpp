@@ -9,7 +9,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-struct Fixture {
+struct FaultsFixture {
   SourceManager sources;
   FileId file = sources.add("a b.tg", "tg 1\n\xC3\xA4\xC3\xA4 = y\n");
   FileId library = sources.add("<nn>", "def\n");
@@ -31,7 +31,7 @@ struct Fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(Fixture, "json is one object a line", "[json]") {
+TEST_CASE_METHOD(FaultsFixture, "json is one object a line", "[json]") {
   faults();
   std::string text = all(DiagnosticsFormat::json);
   std::istringstream lines(text);
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(Fixture, "json is one object a line", "[json]") {
   CHECK(objects[2]["message"] == "bad \xEF\xBF\xBD byte\n");
 }
 
-TEST_CASE_METHOD(Fixture, "json says what was left out", "[json]") {
+TEST_CASE_METHOD(FaultsFixture, "json says what was left out", "[json]") {
   faults();
   options.max_errors = 1;
   std::string text = all(DiagnosticsFormat::json);
@@ -60,14 +60,14 @@ TEST_CASE_METHOD(Fixture, "json says what was left out", "[json]") {
   CHECK(last.size() == 7);
 }
 
-TEST_CASE_METHOD(Fixture, "no diagnostics", "[json]") {
+TEST_CASE_METHOD(FaultsFixture, "no diagnostics", "[json]") {
   CHECK(all(DiagnosticsFormat::json).empty());
   Json log = Json::parse(all(DiagnosticsFormat::sarif));
   CHECK(log["runs"][0]["results"] == Json::array());
   CHECK(log["runs"][0]["invocations"][0]["executionSuccessful"] == true);
 }
 
-TEST_CASE_METHOD(Fixture, "sarif", "[sarif]") {
+TEST_CASE_METHOD(FaultsFixture, "sarif", "[sarif]") {
   faults();
   options.version = "1.2.3";
   Json log = Json::parse(all(DiagnosticsFormat::sarif));
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(Fixture, "sarif", "[sarif]") {
   CHECK_FALSE(run["results"][1].contains("fixes"));
 }
 
-TEST_CASE_METHOD(Fixture, "sarif says what was left out", "[sarif]") {
+TEST_CASE_METHOD(FaultsFixture, "sarif says what was left out", "[sarif]") {
   faults();
   options.max_errors = 2;
   Json run = Json::parse(all(DiagnosticsFormat::sarif))["runs"][0];
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(Fixture, "sarif says what was left out", "[sarif]") {
         "1 more error not shown");
 }
 
-TEST_CASE_METHOD(Fixture, "texts do not depend on when or where they are made", "[sarif]") {
+TEST_CASE_METHOD(FaultsFixture, "texts do not depend on when or where they are made", "[sarif]") {
   faults();
   for (DiagnosticsFormat format : {DiagnosticsFormat::json, DiagnosticsFormat::sarif})
     CHECK(all(format) == all(format));

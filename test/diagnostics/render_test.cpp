@@ -1,5 +1,6 @@
 // Exact texts of the formats for people and editors.
 #include "diagnostics/render.h"
+#include "some_warning.h"
 #include <catch2/catch.hpp>
 
 using namespace tang;
@@ -23,12 +24,6 @@ struct Fixture {
 /// A diagnostic as -W options may have left it, whatever the registry holds.
 Diagnostic made(Kind kind, Severity severity, Span span, std::string message) {
   return {kind, severity, span, std::move(message), {}, {}};
-}
-
-std::optional<Kind> some_warning() {
-  for (const KindInfo& row : all_kinds())
-    if (row.severity == Severity::warning) return row.kind;
-  return std::nullopt;
 }
 
 } // namespace

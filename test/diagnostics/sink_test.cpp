@@ -1,19 +1,9 @@
 #include "diagnostics/sink.h"
+#include "some_warning.h"
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace tang;
-
-namespace {
-
-/// Some warning of the registry, if it has one yet.
-std::optional<Kind> some_warning() {
-  for (const KindInfo& row : all_kinds())
-    if (row.severity == Severity::warning) return row.kind;
-  return std::nullopt;
-}
-
-} // namespace
 
 TEST_CASE("errors are counted and keep their order", "[sink]") {
   Sink sink;

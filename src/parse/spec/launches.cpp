@@ -11,7 +11,7 @@ using namespace kernel;
 namespace {
 
 /// Recurrences in recurrences.
-constexpr int deepest = 16;
+constexpr int deepest_launch = 16;
 
 void for_each_dispatch(std::vector<Step>& steps, const std::function<void(Dispatch&)>& visit) {
   for (Step& step : steps)
@@ -30,7 +30,7 @@ void ProgramReader::lines(std::vector<Step>& steps, bool top) {
     if (line(steps, top) && cursor_.end_of_line()) continue;
     if (!cursor_.skip_line(start)) continue;
     std::vector<Step> unused;
-    if (++depth_ <= deepest) lines(unused, false);
+    if (++depth_ <= deepest_launch) lines(unused, false);
     --depth_;
     cursor_.accept("}");
   }
@@ -47,10 +47,10 @@ bool ProgramReader::loop(std::vector<Step>& steps) {
   if (begin != 0 || !cursor_.expect("..")) return false;
   made.extent = host("a number of steps");
   if (!made.extent || !cursor_.expect("{")) return false;
-  if (depth_ >= deepest) {
+  if (depth_ >= deepest_launch) {
     if (!std::exchange(said_deep_, true))
       cursor_.report(Kind::nesting_too_deep, place, "recurrences nest deeper than {} levels",
-                     deepest);
+                     deepest_launch);
     return false;
   }
   std::string text(cursor_.text(*name));

@@ -1,4 +1,5 @@
 #include "parse/spec/lexer.h"
+#include "base/ascii.h"
 #include "parse/lexer.h"
 #include <charconv>
 #include <limits>
@@ -9,13 +10,6 @@ namespace {
 constexpr std::string_view symbols[] = {"<-", "<=", "==", "!=", "..", "(", ")", "[", "]", "{", "}",
                                         ",",  ";",  ":",  "=",  "<",  ">", "+", "-", "*", "/"};
 constexpr std::string_view suffixes[] = {"i32", "i64", "index", "f64"};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
-}
 
 /// What is left of a number without its suffix.
 std::string_view without_suffix(std::string_view text, std::string_view& suffix) {
@@ -63,7 +57,7 @@ private:
     at_ = end;
   }
   size_t word_end(size_t from) const {
-    while (from < text_.size() && is_word(text_[from])) ++from;
+    while (from < text_.size() && is_name_part(text_[from])) ++from;
     return from;
   }
 
@@ -77,8 +71,8 @@ private:
     if (c == '#') return comment();
     line_has_token_ = true;
     if (is_digit(c)) return number();
-    if (is_word(c)) return name();
-    if (c == '$' && at_ + 1 < text_.size() && is_word(text_[at_ + 1]))
+    if (is_name_part(c)) return name();
+    if (c == '$' && at_ + 1 < text_.size() && is_name_part(text_[at_ + 1]))
       return push(TokenKind::shared, word_end(at_ + 1));
     for (std::string_view symbol : symbols)
       if (text_.compare(at_, symbol.size(), symbol) == 0)
@@ -96,7 +90,7 @@ private:
 
   void name() {
     size_t end = word_end(at_);
-    while (end + 1 < text_.size() && text_[end] == '.' && is_word(text_[end + 1]))
+    while (end + 1 < text_.size() && text_[end] == '.' && is_name_part(text_[end + 1]))
       end = word_end(end + 1);
     push(TokenKind::name, end);
   }

@@ -40,7 +40,7 @@ bool KernelReader::definition(Body& statements) {
     if (!value || !cursor_.expect(")")) return fail();
     VarRange follows = range_of_let(store(), value);
     if (!ranged) var.lo = follows.lo, var.hi = follows.hi;
-    emit(statements, {Let{made(), value}});
+    emit(statements, {kernel::Let{made(), value}});
     return true;
   }
   if (cursor_.accept("Shfl")) {
@@ -138,7 +138,7 @@ bool KernelReader::move_to(Body& statements) {
     if (!width || !cursor_.expect(">")) return false;
     return copy(statements, std::move(*to), static_cast<int>(std::clamp<int64_t>(*width, 0, 4096)));
   }
-  Store store;
+  kernel::Store store;
   store.dst = std::move(*to);
   if (cursor_.text(*kind) != "Move") {
     cursor_

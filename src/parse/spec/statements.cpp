@@ -10,7 +10,7 @@ using namespace kernel;
 namespace {
 
 /// Bodies in bodies.
-constexpr int deepest = 64;
+constexpr int deepest_statement = 64;
 
 } // namespace
 
@@ -47,10 +47,10 @@ void KernelReader::body(Body& statements) {
 }
 
 void KernelReader::nested(Body& statements) {
-  if (++depth_ > deepest) {
-    if (depth_ == deepest + 1)
+  if (++depth_ > deepest_statement) {
+    if (depth_ == deepest_statement + 1)
       cursor_.report(Kind::nesting_too_deep, cursor_.here(), "bodies nest deeper than {} levels",
-                     deepest);
+                     deepest_statement);
     // Nothing in it is read.
     for (int open = 1; open > 0 && !cursor_.at_end();) {
       if (cursor_.at("{")) ++open;

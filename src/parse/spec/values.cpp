@@ -10,7 +10,7 @@ using graph::Op;
 namespace {
 
 /// Brackets, calls and operators that nest to the right, inside each other.
-constexpr int deepest = 200;
+constexpr int deepest_value = 200;
 
 struct Deeper {
   explicit Deeper(int& depth) : depth(++depth) {}
@@ -165,9 +165,9 @@ std::optional<Ref> ValueReader::place_of(const Token& name) {
 
 ValueReader::Read ValueReader::disjunction() {
   Deeper deeper(depth_);
-  if (depth_ > deepest) {
+  if (depth_ > deepest_value) {
     cursor_.report(Kind::nesting_too_deep, cursor_.here(), "a value nests deeper than {} levels",
-                   deepest);
+                   deepest_value);
     return std::nullopt;
   }
   Read left = conjunction();

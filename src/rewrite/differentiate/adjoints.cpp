@@ -25,14 +25,14 @@ std::vector<Axis> named_axes(const Graph& graph, TensorId tensor, const std::vec
 
 /// A part that reaches only elements with known places: stored without those places, it costs what
 /// it reaches. So the gradient of weights stacked by layer costs no more than the layers.
-struct Slice {
+struct AdjointSlice {
   std::unordered_map<IndexId, ExprId> known;
   ExprId inside; ///< the places are the known ones; empty: no place is
   ExprId rest;   ///< what else the part requires of the indices
 };
 
-Slice slice_of(ExprStore& s, ExprId condition, size_t rank) {
-  Slice slice;
+AdjointSlice slice_of(ExprStore& s, ExprId condition, size_t rank) {
+  AdjointSlice slice;
   if (!condition) return slice;
   for (auto [id, truth] : conjuncts(s, condition, true)) {
     ExprId term = as_term(s, id, truth);
@@ -124,7 +124,7 @@ ExprId Adjoints::term_of(TensorId tensor, const Part& part) {
   std::string why =
       fmt::format("differentiate: a part of the gradient by `{}`", graph_[tensor].name);
   std::vector<Axis> axes = axes_of(graph_, tensor);
-  Slice slice = slice_of(s_, part.where, axes.size());
+  AdjointSlice slice = slice_of(s_, part.where, axes.size());
   auto within = [&](ExprId term) { return substitute(s_, term, slice.known); };
   Part inside = part;
   inside.where = within(slice.rest), inside.gate = within(part.gate);
